@@ -1,0 +1,102 @@
+"""Plain frozen data that measuring, analysis and reports share: numbers and text, never a user object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Literal
+
+Verdict = Literal["leak", "growing", "filling", "plateau", "sawtooth", "step", "stable", "too short"]
+VERDICTS: tuple[Verdict, ...] = ("leak", "growing", "filling", "plateau", "sawtooth", "step", "stable", "too short")
+
+KINDS = (
+    "objects", "tensors", "arrays", "autograd graph", "container", "garbage", "native",
+    "fragmentation", "gpu", "children", "descriptors", "shared memory", "threads",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One series behind a finding.
+
+    Attributes:
+        point: label of the point at which every value was read.
+        metric: name of the metric; names ending ``_bytes`` are bytes, others counts.
+        generations: (n,) ordinal of each reading's generation.
+        values: (n,) the readings.
+    """
+
+    point: str
+    metric: str
+    generations: tuple[int, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What phaseprof claims about one cause of growth; the symptoms of one leak are one finding.
+
+    Attributes:
+        verdict: one of ``VERDICTS``.
+        kind: one of ``KINDS``.
+        phase: label of the phase in which the memory that stays is allocated; ``None`` if unknown.
+        subject: the type or named thing that grows; ``None`` where no type grows.
+        holder: steps from the root that keeps the subject alive, nearest root first; empty if nothing in Python does.
+        site: ``file:line`` of the allocation, where a recording knows it.
+        metric: the series that voted.
+        slope: growth per ``slope_unit``, robust; ``slope_low`` and ``slope_high`` bound it at 95 %.
+        since_generation: the generation in which growth began.
+        confidence: 0 to 1; a convention for ranking, not a probability.
+        eta_s: seconds until the nearest limit is reached at this slope; ``None`` if no limit or no growth.
+        summary: one sentence.
+        advice: what to do about it, one or two sentences.
+        evidence: the series behind the verdict.
+    """
+
+    verdict: Verdict
+    kind: str
+    phase: str | None = None
+    subject: str | None = None
+    holder: tuple[str, ...] = ()
+    site: str | None = None
+    metric: str = ""
+    slope: float = 0.0
+    slope_unit: str = "bytes/generation"
+    slope_low: float = 0.0
+    slope_high: float = 0.0
+    since_generation: int | None = None
+    confidence: float = 0.0
+    eta_s: float | None = None
+    summary: str = ""
+    advice: str = ""
+    evidence: tuple[Evidence, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the finding as JSON-ready data."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return self.summary
+
+
+@dataclass(frozen=True)
+class DeviceReading:
+    """Counters of one accelerator's caching allocator, in bytes and counts; a key that is absent was not measured.
+
+    ``counters`` uses the names of ``torch.cuda.memory_stats`` shortened: ``allocated_bytes``, ``reserved_bytes``,
+    ``active_bytes``, ``small_pool_active_bytes``, ``large_pool_active_bytes``, ``active_blocks``,
+    ``inactive_split_bytes``, ``peak_allocated_bytes``, ``alloc_retries``, ``ooms``.
+    """
+
+    device: str
+    counters: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class LargeObject:
+    """One object whose own bytes exceed a threshold: a buffer, storage, string or container table."""
+
+    type_name: str
+    size_bytes: int
+    holder: str = ""
+    detail: str = ""

@@ -1,0 +1,76 @@
+"""Bytes to text and back, honestly: KiB, MiB, GiB are powers of 1024; kB, MB, GB powers of 1000."""
+
+from __future__ import annotations
+
+import re
+
+from phaseprof.errors import UsageError
+
+KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+KB, MB, GB, TB = 10**3, 10**6, 10**9, 10**12
+
+_STEPS = ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"))
+_FACTORS = {
+    "": 1, "b": 1, "byte": 1, "bytes": 1,
+    "kib": KIB, "mib": MIB, "gib": GIB, "tib": TIB,
+    "kb": KB, "mb": MB, "gb": GB, "tb": TB,
+    "k": KIB, "m": MIB, "g": GIB, "t": TIB,
+}  # fmt: skip
+_QUANTITY = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*\Z")
+
+
+def format_bytes(n_bytes: float) -> str:
+    """Write a number of bytes with its binary unit.
+
+    >>> format_bytes(512), format_bytes(1536), format_bytes(-3 * 1024**3)
+    ('512 B', '1.50 KiB', '-3.00 GiB')
+    """
+    size = abs(n_bytes)
+    for step, unit in _STEPS:
+        # 1023.996 KiB would print as "1024.00 KiB": take the larger unit from where rounding would cross.
+        if size >= step * (1 - 0.005 / 1024):
+            return f"{n_bytes / step:.2f} {unit}"
+    return f"{n_bytes:.0f} B"
+
+
+def format_signed_bytes(n_bytes: float) -> str:
+    """Write a change in bytes, always with its sign.
+
+    >>> format_signed_bytes(2048), format_signed_bytes(0)
+    ('+2.00 KiB', '+0 B')
+    """
+    return ("" if n_bytes < 0 else "+") + format_bytes(n_bytes)
+
+
+def parse_bytes(text: str) -> int:
+    """Read a quantity of bytes; ``MB`` is 10**6 and ``MiB`` 2**20, a bare ``M`` is 2**20 as in cgroup files.
+
+    Raises:
+        UsageError: the text is not a number with a known unit.
+
+    >>> parse_bytes("10 MB"), parse_bytes("10 MiB"), parse_bytes("512")
+    (10000000, 10485760, 512)
+    """
+    match = _QUANTITY.match(text)
+    factor = _FACTORS.get(match[2].lower()) if match else None
+    if match is None or factor is None:
+        raise UsageError(f"a size is a number and a unit such as MB or MiB (got {text!r}); write for example '10 MiB'")
+    return round(float(match[1]) * factor)
+
+
+def format_duration(seconds: float) -> str:
+    """Write a duration in the two largest units that matter.
+
+    >>> format_duration(0.25), format_duration(95), format_duration(3 * 3600 + 120), format_duration(200000)
+    ('0.2 s', '1 min 35 s', '3 h 2 min', '2 d 7 h')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
