@@ -1,0 +1,65 @@
+# Needs make and a Python of 3.10 or newer; every target makes the virtual environment that it uses.
+#
+#   make demo       a small evolutionary trainer, instrumented; SCENARIO=evaluate plants a leak
+#   make test       the suite with torch, then without it on every Python from 3.10 to 3.13 found here
+#   make leakbench  known leaks and healthy twins: TOOL=phaseprof by default, ARGS for more options
+#   make bench      the figures of docs/benchmarks.md
+#   make lint       ruff and mypy --strict
+#   make clean      remove what the targets above made
+
+SHELL := /bin/sh
+# torch publishes wheels for new Python releases late, so 3.11 goes first; PYTHON=... overrides.
+PYTHON ?= $(shell sh .ci/interpreters --best)
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
+METADATA := setup.cfg pyproject.toml
+
+SCENARIO ?= none
+TOOL ?= phaseprof
+ARGS ?=
+# Two workers suit the smallest machine; the suite is too short to gain from many.
+WORKERS ?= 2
+PYTEST := -m pytest -q -n $(WORKERS)
+
+.PHONY: demo test test-torch test-base bench leakbench lint coverage clean
+
+demo: $(VENV)/.test
+	$(BIN)/phaseprof demo --scenario $(SCENARIO) $(ARGS)
+
+# Both halves run even when one fails, and the recipe fails if either did.
+test: $(VENV)/.test $(VENV)/.all
+	@status=0; $(MAKE) --no-print-directory test-base || status=1; $(MAKE) --no-print-directory test-torch || status=1; exit $$status
+
+test-torch: $(VENV)/.test $(VENV)/.all
+	$(BIN)/python $(PYTEST) $(ARGS)
+
+test-base:
+	sh .ci/test-base $(PYTEST) $(ARGS)
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks $(ARGS)
+
+leakbench: $(VENV)/.bench
+	cd benchmarks && ../$(BIN)/python -m leakbench --tool $(TOOL) $(ARGS)
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+coverage: $(VENV)/.test $(VENV)/.all
+	$(BIN)/coverage run -m pytest -q $(ARGS)
+	$(BIN)/coverage report --skip-covered
+
+clean:
+	rm -rf $(VENV) .venvs build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage runs
+	find phaseprof tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "no Python 3.10 or newer was found; install one or set PYTHON=/path/to/python" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp an extra: $(VENV)/.lint stands for `pip install -e .[lint]`.
+$(VENV)/.%: $(METADATA) | $(BIN)/python
+	$(PIP) -e '.[$*]'
+	@touch $@

@@ -1,0 +1,1 @@
+"""A series of CUDA memory snapshots: read safely, reduced to sums, judged."""

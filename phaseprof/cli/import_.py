@@ -1,0 +1,55 @@
+"""``phaseprof import``: other tools' logs become a run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from phaseprof.analysis.imports import Imported, import_files, parse_units
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_DESCRIPTION = """\
+Make a run of logs that exist already, so that report, check and diff take them: tidy CSV
+(step,point,metric,value[,time_s]), TensorBoard event files or their folder, Weights & Biases history (CSV or JSON
+lines), dumps of torch.cuda.memory_stats (JSON), mprof .dat files, and memray captures where memray is installed.
+Every file may be gzip'd and becomes a process of the run."""
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command to the program's parser."""
+    parser = subparsers.add_parser("import", help="make a run of other tools' logs", description=_DESCRIPTION)
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
+    parser.add_argument("--out", required=True, type=Path, metavar="RUN", help="folder of the run, made anew")
+    parser.add_argument(
+        "--unit", action="append", default=[], metavar="[NAME=]UNIT",
+        help="unit of sizes whose names do not say it: bytes, MB, MiB, GB, GiB ...; NAME=count if it counts things",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_true", help="print what was imported as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Import the files; return 0."""
+    imported = import_files(args.files, args.out, units=parse_units(args.unit))
+    print(json.dumps(imported.to_dict()) if args.json else _text(imported))
+    return 0
+
+
+def _text(imported: Imported) -> str:
+    processes = f" from {imported.n_processes} processes" if imported.n_processes > 1 else ""
+    lines = [
+        f"{imported.run}: {imported.n_readings:,} readings in {imported.n_steps:,} steps{processes}",
+        f"  points:  {_some(imported.points)}",
+        f"  metrics: {_some(imported.metrics)}",
+        *(f"  note: {note}" for note in imported.notes),
+    ]
+    return "\n".join(lines)
+
+
+def _some(names: tuple[str, ...], most: int = 12) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

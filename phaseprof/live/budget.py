@@ -1,0 +1,69 @@
+"""The budget: which share of wall time measuring may take, what it took, and what it had no room for."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+# Spent before any wall time has passed, so that short programs get a first look; nothing on a run of minutes.
+CREDIT_NS = 60_000_000
+
+
+class Budget:
+    """Admits a job if all that was spent, and the job's likely cost, fit into the share of wall time so far.
+
+    Args:
+        share: of wall time, for example 0.02; ``None`` admits everything.
+        clock: nanoseconds, monotonic.
+    """
+
+    def __init__(self, share: float | None, clock: Callable[[], int]) -> None:
+        self.share = share
+        self._clock = clock
+        self._began = clock()
+        self.spent_ns: defaultdict[str, int] = defaultdict(int)
+        self.skipped: Counter[str] = Counter()
+        self._last_ns: dict[str, int] = {}
+
+    @property
+    def total_ns(self) -> int:
+        """All that was spent so far."""
+        return sum(self.spent_ns.values())
+
+    @property
+    def wall_ns(self) -> int:
+        """Wall time since the profiler began."""
+        return self._clock() - self._began
+
+    def room_ns(self) -> float:
+        """How much may be spent now; infinite without a bound."""
+        if self.share is None:
+            return float("inf")
+        return CREDIT_NS + self.share * self.wall_ns - self.total_ns
+
+    def estimate_ns(self, job: str, fallback_ns: int) -> int:
+        """What ``job`` cost the last time, or ``fallback_ns`` if it never ran."""
+        return self._last_ns.get(job, fallback_ns)
+
+    def admits(self, job: str, fallback_ns: int = 1_000_000) -> bool:
+        """Tell whether ``job`` fits now; a refusal is counted for the report."""
+        if self.estimate_ns(job, fallback_ns) <= self.room_ns():
+            return True
+        self.skipped[job] += 1
+        return False
+
+    @contextmanager
+    def spending(self, job: str) -> Iterator[None]:
+        """Charge the time of the block to ``job``, also when it fails."""
+        began = self._clock()
+        try:
+            yield
+        finally:
+            took = self._clock() - began
+            self.spent_ns[job] += took
+            self._last_ns[job] = took
+
+    def charge(self, job: str, took_ns: int) -> None:
+        """Charge time that was measured elsewhere."""
+        self.spent_ns[job] += took_ns

@@ -1,0 +1,101 @@
+"""Who was born where, and who is still there: bookkeeping on numbers alone.
+
+Identities are numbers (ids, storage addresses).  An address is used again after its object died, so an identity counts
+as the same thing only while it is seen at every reading; the ledger forgets what is missing from a complete reading.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from phaseprof.recording.model import OUTSIDE
+
+
+class Birth(NamedTuple):
+    """Where and when an identity was first seen, and its size in bytes (0 for plain objects)."""
+
+    phase: str | None
+    generation: int
+    size_bytes: int
+
+
+@dataclass(frozen=True)
+class PhaseShare:
+    """Survivors that were born in one phase."""
+
+    count: int
+    size_bytes: int
+
+
+class BirthLedger:
+    """Follows the identities of one family through readings at phase boundaries."""
+
+    def __init__(self) -> None:
+        self._born: dict[int, Birth] = {}
+        self._old: set[int] | None = None
+
+    @property
+    def has_baseline(self) -> bool:
+        """Whether a first reading was taken, before which nothing can be said."""
+        return self._old is not None
+
+    def see(
+        self, now: Mapping[int, int], owner: str | None, generation: int, *, complete: bool = True, moved: bool = False
+    ) -> None:
+        """Take in a reading at a boundary.
+
+        Args:
+            now: identity to bytes.
+            owner: the phase that was innermost since the reading before.
+            generation: ordinal of the current generation.
+            complete: whether every living identity is in ``now``; otherwise it holds the young ones only.
+            moved: for an incomplete reading, whether young ones may have grown old since the reading before, so that
+                one that is missing need not be dead.
+        """
+        if self._old is None:
+            self._old = set(now)
+            return
+        born = self._born
+        if complete:
+            self._old.intersection_update(now)
+        if complete or not moved:
+            for identity in [i for i in born if i not in now]:
+                if complete or born[identity].generation == generation:
+                    del born[identity]
+        for identity, size in now.items():
+            if identity not in born and identity not in self._old:
+                born[identity] = Birth(owner, generation, size)
+
+    def survivors(self, generation: int, age: int) -> dict[int, Birth]:
+        """Return those born at least ``age`` generations before ``generation`` that are still there."""
+        return {i: birth for i, birth in self._born.items() if birth.generation <= generation - age}
+
+    def by_phase(self, generation: int, age: int) -> dict[str, PhaseShare]:
+        """Add up the survivors by the phase they were born in."""
+        counts: dict[str, list[int]] = {}
+        for birth in self.survivors(generation, age).values():
+            share = counts.setdefault(birth.phase or OUTSIDE, [0, 0])
+            share[0] += 1
+            share[1] += birth.size_bytes
+        return {phase: PhaseShare(*share) for phase, share in counts.items()}
+
+
+class DeltaLedger:
+    """Charges the changes of one counter to the phases in which they happened."""
+
+    def __init__(self) -> None:
+        self._last: float | None = None
+        self._sums: dict[str, float] = {}
+
+    def see(self, value: float, owner: str | None) -> None:
+        """Take in a reading; the change since the one before belongs to ``owner``."""
+        if self._last is not None:
+            phase = owner or OUTSIDE
+            self._sums[phase] = self._sums.get(phase, 0.0) + value - self._last
+        self._last = value
+
+    def by_phase(self) -> dict[str, float]:
+        """Return the change of the counter in each phase so far; the sum is the change of the counter."""
+        return dict(self._sums)

@@ -1,0 +1,290 @@
+"""One profiler's running state: where scopes report to, and what happens at the end of a generation."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+
+from phaseprof.errors import ExpectationError, PhaseprofError, PhaseprofWarning
+from phaseprof.live.budget import Budget
+from phaseprof.live.inspector import Inspector
+from phaseprof.live.recorder import Recorder
+from phaseprof.live.settings import Settings
+from phaseprof.live.tracking import TrackList
+from phaseprof.live.watching import Watched, WatchList
+from phaseprof.probes import own
+from phaseprof.recording import format as fmt
+
+# What a point costs, for the budget: measured, so that no clock is read a third time at every point.
+POINT_NS = 4500
+
+
+class Session:
+    """Records what scopes report, and measures at the end of each generation.
+
+    Nothing in here raises into the training program, except ``ExpectationError`` where ``on_violation="raise"`` asks
+    for it at the end of a generation.
+
+    Args:
+        settings: what may be done, and where it is written.
+        clock: nanoseconds, monotonic.
+    """
+
+    def __init__(self, settings: Settings, clock: Callable[[], int] = time.perf_counter_ns) -> None:
+        self.settings = settings
+        self.enabled = settings.enabled
+        self.watches = WatchList()
+        self.tracked = TrackList()
+        self.clock = clock
+        self.on_report: Callable[[], None] | None = None
+        self._stack: ContextVar[tuple[str, ...]] = ContextVar("phaseprof_phases", default=())
+        self._warned: set[str] = set()
+        self._declared = False
+        self._owner = threading.get_ident()
+        self._seen_this_turn: set[str] = set()
+        self._pid = os.getpid()
+        self._in_generation = False
+        self._start(lazy=False)
+        _sessions.add(self)
+
+    def _start(self, *, lazy: bool) -> None:
+        self.recorder = Recorder(self.settings, self.clock, self.warn, lazy=lazy)
+        self.budget = Budget(self.settings.budget, self.clock)
+        self.inspector = Inspector(self.settings, self.recorder, self.budget, self.watches, self.tracked)
+        own.register(self)
+        self._generation_began = 0
+        self._ordinal = -1
+
+    # --- boundaries -------------------------------------------------------------------------------------------------
+
+    def enter(self, name: str, role: str) -> None:
+        """A phase or block begins: record the boundary, then let the inspector look if it wants to."""
+        try:
+            stack = self._stack.get()
+            if not stack and not self._declared and role == "phase":
+                self._maybe_turn(name)
+            self._stack.set((*stack, name))
+            recorder = self.recorder
+            recorder.point(recorder.label(name, role), fmt.ENTER)
+            if self.inspector.looks_at_boundaries:
+                self.inspector.at_boundary(stack[-1] if stack else None)
+        except Exception as error:  # noqa: BLE001 - the training program never stops because of us
+            self._fail(error)
+
+    def leave(self, name: str, role: str, items: float, *, failed: bool) -> None:
+        """A phase or block ends."""
+        try:
+            recorder = self.recorder
+            recorder.point(recorder.label(name, role), fmt.EXIT, items)
+            if self.inspector.looks_at_boundaries:
+                self.inspector.at_boundary(name)
+            stack = self._stack.get()
+            self._stack.set(_without_last(stack, name))
+        except Exception as error:  # noqa: BLE001 - the training program never stops because of us
+            self._fail(error)
+
+    def point(self, name: str) -> None:
+        """A checkpoint is passed."""
+        try:
+            recorder = self.recorder
+            if not self._declared and not self._stack.get():
+                self._maybe_turn(name)
+            recorder.point(recorder.label(name, "checkpoint"), fmt.POINT)
+            if self.inspector.looks_at_boundaries:
+                stack = self._stack.get()
+                self.inspector.at_boundary(stack[-1] if stack else name)
+        except Exception as error:  # noqa: BLE001 - the training program never stops because of us
+            self._fail(error)
+
+    @property
+    def current_phase(self) -> str | None:
+        """The innermost phase of the calling thread or task."""
+        stack = self._stack.get()
+        return stack[-1] if stack else None
+
+    # --- generations ------------------------------------------------------------------------------------------------
+
+    def begin_generation(self, index: int | str | None) -> bool:
+        """A declared turn begins; one inside another, or beside it in another thread, does not count."""
+        if self._in_generation:
+            self.warn("a generation inside or beside another is not counted; use profile_phase for inner loops")
+            return False
+        self._in_generation = True
+        try:
+            if not self._declared:
+                self._declared = True
+                self._ordinal = -1
+            self._begin(index)
+        except Exception as error:  # noqa: BLE001 - the training program never stops because of us
+            self._fail(error)
+        return True
+
+    def _begin(self, index: int | str | None) -> None:
+        self._ordinal += 1
+        self.recorder.generation = self._ordinal
+        self._generation_began = now = self.clock()
+        shown = self._ordinal if index is None else index
+        if not isinstance(shown, (int, str)) or isinstance(shown, bool):
+            shown = str(shown)
+        self.recorder.add(fmt.GenerationBegin(now, self._ordinal, shown))
+        label = self.recorder.label("generation", "generation")
+        self.recorder.point(label, fmt.ENTER)
+        if self.inspector.looks_at_boundaries:
+            self.inspector.at_boundary(None)
+
+    def end_generation(self, items: float, *, failed: bool) -> None:
+        """A declared turn ends: record it, then measure what the budget has room for."""
+        broken: list[Watched] = []
+        try:
+            if self.inspector.looks_at_boundaries:
+                self.inspector.at_boundary(self.current_phase)
+            label = self.recorder.label("generation", "generation")
+            self.recorder.point(label, fmt.EXIT)
+            now = self.clock()
+            seconds = (now - self._generation_began) / 1e9
+            self.recorder.add(fmt.GenerationEnd(now, self._ordinal, seconds, items))
+            if not failed:
+                broken = self._measure()
+                self._report_if_due()
+        except Exception as error:  # noqa: BLE001 - the training program never stops because of us
+            self._fail(error)
+        finally:
+            self._in_generation = False
+        if broken and not failed:
+            self._act_on(broken)
+
+    def _measure(self) -> list[Watched]:
+        self.budget.spent_ns["points"] = self.recorder.n_points * POINT_NS
+        broken = self.inspector.at_generation_end(self._ordinal)
+        for entry in broken:
+            self.recorder.add(
+                fmt.Violation(
+                    self.clock(), self._ordinal, entry.name, entry.count, entry.low, entry.high,
+                    self.inspector.phase_of(entry.name) or "", -1 if entry.since is None else entry.since,
+                )  # fmt: skip
+            )
+        return broken
+
+    def _report_if_due(self) -> None:
+        every = self.settings.report_every
+        if every is not None and self.on_report is not None and (self._ordinal + 1) % every == 0:
+            self.on_report()
+
+    def _maybe_turn(self, name: str) -> None:
+        """Where no generation is declared, a turn ends when an outermost phase comes round again."""
+        if threading.get_ident() != self._owner:
+            return
+        if name in self._seen_this_turn:
+            self._seen_this_turn.clear()
+            if self._ordinal >= 0:
+                self._act_on(self._measure_implied())
+            self._ordinal += 1
+            self.recorder.generation = self._ordinal
+        elif self._ordinal < 0:
+            self._ordinal = self.recorder.generation = 0
+        self._seen_this_turn.add(name)
+
+    def _measure_implied(self) -> list[Watched]:
+        """As at the end of a declared turn, but turns may be microseconds long: look only when there is room."""
+        self.budget.spent_ns["points"] = self.recorder.n_points * POINT_NS
+        if self.settings.budget is not None and not self.inspector.has_room():
+            return []
+        return self._measure()
+
+    # --- what a broken expectation does -------------------------------------------------------------------------------
+
+    def _act_on(self, broken: list[Watched]) -> None:
+        action = self.settings.on_violation
+        if not broken or action == "report":
+            return
+        text = "; ".join(self.describe(entry) for entry in broken)
+        if action == "raise":
+            raise ExpectationError(text)
+        if action == "warn":
+            warnings.warn(text, PhaseprofWarning, stacklevel=4)
+            return
+        if callable(action):
+            try:
+                action(text)
+            except Exception as error:  # noqa: BLE001 - the user's callable must not stop the training
+                self.warn(f"on_violation raised {type(error).__name__}: {error}")
+
+    def describe(self, entry: Watched) -> str:
+        """Say what was expected, what was found, since when, and in which phase."""
+        phase = self.inspector.phase_of(entry.name)
+        where = f", born in phase {phase!r}" if phase else ""
+        return (
+            f"{entry.name}: expected {entry.expectation()}, found {entry.count} at the end of generation "
+            f"{self._ordinal}, broken since generation {entry.since}{where}"
+        )
+
+    # --- failures, forks, the end -------------------------------------------------------------------------------------
+
+    def warn(self, text: str) -> None:
+        """Tell the user once, and the recording."""
+        if text in self._warned or len(self._warned) > 100:
+            return
+        self._warned.add(text)
+        recorder: Recorder | None = getattr(self, "recorder", None)
+        if recorder is not None:
+            recorder.note(text)
+        with warnings.catch_warnings():
+            # A warning must stay one even where the program turns warnings into errors: it never stops a run.
+            warnings.simplefilter("always", PhaseprofWarning)
+            warnings.warn(text, PhaseprofWarning, stacklevel=3)
+
+    def _fail(self, error: Exception) -> None:
+        """An error of ours: told once, and the recording goes on without what failed."""
+        if isinstance(error, ExpectationError):
+            raise error
+        what = f"{type(error).__name__}: {error}" if not isinstance(error, PhaseprofError) else str(error)
+        self.warn(f"a reading failed and is missing ({what})")
+
+    def after_fork(self) -> None:
+        """In a forked child: a file and a model of its own, opened when it first records something."""
+        self._pid = os.getpid()
+        self._owner = threading.get_ident()
+        self._in_generation = False
+        self._declared = False
+        self._seen_this_turn.clear()
+        self.inspector.abandon()
+        self._start(lazy=True)
+
+    def snapshot(self, label: str, figures: Mapping[str, float], counts: Mapping[str, int]) -> None:
+        """Record a labelled snapshot."""
+        self.recorder.add(fmt.SnapshotTaken(self.clock(), self._ordinal, label, dict(figures), dict(counts)))
+
+    def close(self, reason: str = "closed") -> None:
+        """End the recording; later boundaries are not recorded."""
+        if not self.enabled and self.recorder.model.ended:
+            return
+        self.enabled = False
+        self.inspector.close()
+        self.recorder.add(self.inspector.cost(self._ordinal))
+        self.recorder.close(reason)
+
+
+def _without_last(stack: tuple[str, ...], name: str) -> tuple[str, ...]:
+    """Drop the innermost visit of ``name`` and what was left open inside it."""
+    for depth in range(len(stack) - 1, -1, -1):
+        if stack[depth] == name:
+            return stack[:depth]
+    return stack
+
+
+_sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for session in list(_sessions):
+        if session.enabled:
+            session.after_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork_in_child)

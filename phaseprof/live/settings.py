@@ -1,0 +1,180 @@
+"""Settings: arguments, then environment (``PHASEPROF_...``), then ``[tool.phaseprof]``, then defaults."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Literal, Union
+
+from phaseprof.errors import UsageError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+OnViolation = Union[Literal["report", "warn", "raise"], Callable[[str], object]]  # noqa: UP007 - needed on 3.10
+
+PREFIX = "PHASEPROF_"
+# Keys of a trainer's config (seed layout) and the setting each one means.
+CONFIG_KEYS = {
+    "memory_tracking_enabled": "enabled",
+    "memory_report_interval": "report_every",
+    "memory_leak_threshold_mb": "leak_threshold_mb",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a profiler may do.
+
+    Attributes:
+        run: folder of the recording; ``None`` keeps it in memory only.
+        enabled: ``False`` makes every call return at once.
+        budget: share of wall time that measuring may take (0.02 is 2 %); ``None``: unbounded.
+        report_every: print a memory report every N generations; ``None``: never by itself.
+        leak_threshold_mb: a tracked name that grows faster, in MB a generation, is reported.
+        on_violation: what a broken expectation does: ``"report"``, ``"warn"``, ``"raise"``, or a callable that is
+            given the text.
+        track_every: tracked names are sized every N generations.
+        sample_every_s: interval of the sampling thread; ``None``: no thread.
+        max_file_mb: a recording file that grows beyond it is continued in another; ``None``: no bound.
+    """
+
+    run: str | None = None
+    enabled: bool = True
+    budget: float | None = 0.02
+    report_every: int | None = None
+    leak_threshold_mb: float = 5.0
+    on_violation: OnViolation = "report"
+    track_every: int = 1
+    sample_every_s: float | None = None
+    max_file_mb: float | None = None
+
+    def __post_init__(self) -> None:
+        _require(self.budget is None or 0 < self.budget <= 1, "budget", "be in (0, 1] or None", self.budget)
+        every = self.report_every
+        _require(every is None or every > 0, "report_every", "be > 0 or None", every)
+        _require(self.leak_threshold_mb > 0, "leak_threshold_mb", "be > 0", self.leak_threshold_mb)
+        _require(self.track_every > 0, "track_every", "be > 0", self.track_every)
+        sampled = self.sample_every_s
+        _require(sampled is None or sampled >= 0.001, "sample_every_s", "be >= 0.001 or None", sampled)
+        _require(self.max_file_mb is None or self.max_file_mb > 0, "max_file_mb", "be > 0 or None", self.max_file_mb)
+        if not callable(self.on_violation):
+            known = ("report", "warn", "raise")
+            _require(self.on_violation in known, "on_violation", f"be one of {known} or a callable", self.on_violation)
+
+
+def _require(holds: bool, name: str, rule: str, given: object) -> None:
+    if not holds:
+        raise UsageError(f"{name} must {rule} (got {given!r})")
+
+
+NAMES = tuple(field.name for field in fields(Settings))
+
+
+def resolve(
+    given: Mapping[str, object], *, environ: Mapping[str, str] | None = None, folder: Path | None = None
+) -> Settings:
+    """Join what was given with the environment and the project's file; what comes first wins.
+
+    Raises:
+        UsageError: a name is unknown (the nearest is named) or a value breaks its rule.
+    """
+    reject_unknown(given, NAMES, "setting")
+    merged: dict[str, object] = {}
+    merged.update(_from_file(folder or Path.cwd()))
+    merged.update(_from_environment(os.environ if environ is None else environ))
+    merged.update(given)
+    return _checked(merged)
+
+
+def _checked(values: Mapping[str, object]) -> Settings:
+    return replace(Settings(), **{name: _convert(name, value) for name, value in values.items()})  # type: ignore[arg-type]
+
+
+def from_config(config: Mapping[str, object]) -> dict[str, object]:
+    """Translate a trainer's config keys into settings; phaseprof's own names are taken too.
+
+    Raises:
+        UsageError: a key is neither; the nearest is named.
+    """
+    reject_unknown(config, (*CONFIG_KEYS, *NAMES), "config key")
+    return {CONFIG_KEYS.get(key, key): value for key, value in config.items()}
+
+
+def reject_unknown(given: Mapping[str, object], known: tuple[str, ...], what: str) -> None:
+    """Raise for the first name that is not known, naming the nearest that is."""
+    for name in given:
+        if name not in known:
+            near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.0)
+            raise UsageError(f"{what} must be one of {', '.join(known)} (got {name!r}); did you mean {near[0]!r}?")
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
+    return {name: environ[PREFIX + name.upper()] for name in NAMES if environ.get(PREFIX + name.upper(), "") != ""}
+
+
+def _from_file(folder: Path) -> dict[str, object]:
+    for place in (folder, *folder.parents):
+        file = place / "pyproject.toml"
+        try:
+            text = file.read_bytes()
+        except OSError:
+            continue
+        return _parse_file(file, text)
+    return {}
+
+
+def _parse_file(file: Path, text: bytes) -> dict[str, object]:
+    try:
+        table = tomllib.loads(text.decode()).get("tool", {}).get("phaseprof", {})
+    except (ValueError, AttributeError):
+        # A file that its own tools will complain about must not stop a training run.
+        return {}
+    values = {name: value for name, value in table.items() if name not in ("phase", "generation", "watch", "track")}
+    try:
+        reject_unknown(values, NAMES, f"{file} [tool.phaseprof]: setting")
+    except UsageError as error:
+        raise UsageError(str(error)) from None
+    return values
+
+
+_YES, _NO, _NONE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}, {"none", "null", "off", "unbounded"}
+_WHOLE = {"report_every", "track_every"}
+_REAL = {"budget", "leak_threshold_mb", "sample_every_s", "max_file_mb"}
+
+
+def _convert(name: str, value: object) -> object:
+    """Turn text from the environment or a file into the setting's type; other values pass through checks only."""
+    if name == "run":
+        return None if value is None else str(value)
+    if name == "enabled":
+        return _to_bool(name, value)
+    if name in _WHOLE or name in _REAL:
+        return _to_number(name, value)
+    return value
+
+
+def _to_bool(name: str, value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().lower()
+    if word not in _YES | _NO:
+        raise UsageError(f"{name} must be true or false (got {value!r})")
+    return word in _YES
+
+
+def _to_number(name: str, value: object) -> float | int | None:
+    if value is None or (isinstance(value, str) and value.strip().lower() in _NONE):
+        return None
+    if isinstance(value, bool):
+        raise UsageError(f"{name} must be a number (got {value!r})")
+    try:
+        return int(str(value)) if name in _WHOLE else float(str(value))
+    except ValueError:
+        raise UsageError(f"{name} must be a number (got {value!r})") from None

@@ -1,0 +1,57 @@
+"""What is worth a closer look: a cheap filter on series, long before any verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from phaseprof.recording.series import Series
+
+# The first generations import, compile and allocate for good; what rises only there is not worth a look.
+WARM_UP = 2
+LEAST_READINGS = 3
+RECENT = 12
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A series that looks as if it might leak: its metric, and its rise per generation lately."""
+
+    metric: str
+    per_generation: float
+
+
+def rise(series: Series | None) -> float:
+    """Return the rise per generation of a series that looks suspicious, else 0.
+
+    Suspicious: at its highest now, with at least two rises among its recent readings, and at most a third as many
+    falls.  One step is not enough; a staircase is after its second step.
+    """
+    if series is None:
+        return 0.0
+    pairs = [(g, v) for g, v in zip(series.generations[-RECENT:], series.values[-RECENT:], strict=True) if g >= WARM_UP]
+    if len(pairs) < LEAST_READINGS:
+        return 0.0
+    values = [v for _, v in pairs]
+    steps = [b - a for a, b in zip(values, values[1:], strict=False)]
+    rises, falls = sum(s > 0 for s in steps), sum(s < 0 for s in steps)
+    grown = values[-1] - values[0]
+    if grown <= 0 or rises < 2 or falls * 3 > rises or values[-1] < max(values) - 0.25 * grown:
+        return 0.0
+    return grown / max(1, pairs[-1][0] - pairs[0][0])
+
+
+def candidates(series: Iterable[tuple[str, Series]], least: dict[str, float]) -> list[Candidate]:
+    """Filter named series; ``least`` gives the smallest rise per generation by the end of a metric's name."""
+    found = []
+    for metric, values in series:
+        per_generation = rise(values)
+        floor = next((bound for ending, bound in least.items() if metric.endswith(ending)), 0.0)
+        if per_generation > floor:
+            found.append(Candidate(metric, per_generation))
+    return found
+
+
+def steepest(found: Sequence[Candidate], most: int) -> list[Candidate]:
+    """Keep the candidates that rise fastest."""
+    return sorted(found, key=lambda c: -c.per_generation)[:most]

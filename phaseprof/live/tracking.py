@@ -1,0 +1,60 @@
+"""Tracked names: objects sized by name, held weakly or asked for through a getter."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from phaseprof.errors import UsageError
+
+Getter = Callable[[], object]
+
+
+@dataclass
+class TrackList:
+    """What ``track`` was told, by name; nothing in here keeps a tracked object alive."""
+
+    getters: dict[str, Getter] = field(default_factory=dict)
+    gone: dict[str, str] = field(default_factory=dict)
+
+    def add(self, name: str, target: object) -> None:
+        """Track an object (held weakly) or a function without arguments that returns it.
+
+        Raises:
+            UsageError: the object cannot be held weakly (a list, dict or tuple); give a getter instead.
+        """
+        if not isinstance(name, str) or not name:
+            raise UsageError(f"track needs a name (got {name!r}); write track('replay', lambda: agent.replay)")
+        self.gone.pop(name, None)
+        if _is_getter(target):
+            self.getters[name] = target  # type: ignore[assignment]  # just checked
+            return
+        try:
+            self.getters[name] = weakref.ref(target)
+        except TypeError:
+            raise UsageError(
+                f"track({name!r}, ...) cannot hold a {type(target).__name__} weakly; "
+                "give a getter: track(name, lambda: owner.attribute)"
+            ) from None
+
+    def collect(self) -> dict[str, object]:
+        """Ask every getter; a name whose getter raises or whose object died is recorded as gone.  Caller drops."""
+        found: dict[str, object] = {}
+        for name, getter in list(self.getters.items()):
+            try:
+                value = getter()
+            except Exception as error:  # noqa: BLE001 - a stranger's getter may raise anything
+                self.gone[name] = f"its getter raised {type(error).__name__}"
+                continue
+            if value is None and isinstance(getter, weakref.ref):
+                self.gone[name] = "it was deleted"
+                continue
+            self.gone.pop(name, None)
+            found[name] = value
+        return found
+
+
+def _is_getter(target: object) -> bool:
+    """Functions, lambdas, methods and partials are getters; a callable object such as a module is an object to size."""
+    return type(target).__name__ in ("function", "method", "builtin_function_or_method", "partial")

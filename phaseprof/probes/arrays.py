@@ -1,0 +1,191 @@
+"""Live numpy buffers, each counted once however many views look at it.
+
+numpy arrays are not known to the collector: they are reached through the containers that hold them.
+"""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import sys
+from array import array
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from phaseprof.probes import own, walk
+from phaseprof.probes.typeinfo import TypeFilter, is_collected, type_name, with_subclasses
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = ["ArrayCensus", "Buffer", "PinnedViews", "array_buffers", "census_arrays", "pinned_views"]
+
+
+class Buffer(NamedTuple):
+    """Who owns an array's memory.
+
+    Attributes:
+        owner_id: id of the object that owns the memory.
+        size_bytes: its size.
+        is_array: whether the owner is itself an array, which a container may hold beside the views.
+    """
+
+    owner_id: int
+    size_bytes: int
+    is_array: bool
+
+
+@dataclass(frozen=True)
+class PinnedViews:
+    """Memory that is held only through views much smaller than what they keep alive.
+
+    Attributes:
+        n_buffers: buffers that no container holds as such, only views of them.
+        buffer_bytes: their sizes added up.
+        view_bytes: what the views themselves span, each buffer's at most its size.
+    """
+
+    n_buffers: int
+    buffer_bytes: int
+    view_bytes: int
+
+
+@dataclass(frozen=True)
+class ArrayCensus:
+    """All buffers found in one walk.
+
+    Attributes:
+        buffers: owner id -> bytes.
+        pinned: the buffers that only small views keep alive.
+    """
+
+    buffers: dict[int, int]
+    pinned: PinnedViews
+
+
+def array_buffers() -> dict[int, int]:
+    """Return id of the owning object -> bytes for every live numpy buffer, each once.
+
+    Views count as what they look at. Memory that belongs to a torch storage is left to the storages, and a file's
+    mapping is not counted. Object arrays are followed into their items. Empty where the program has no numpy.
+
+    Cost: about 300 ns for each object in the heap and 0.3 µs for each array.
+    """
+    return census_arrays().buffers
+
+
+def pinned_views(*, max_share: float = 0.5) -> PinnedViews:
+    """Add up the buffers that are held only through views spanning at most ``max_share`` of them.
+
+    Cost: that of ``array_buffers``.
+    """
+    return census_arrays(max_share=max_share).pinned
+
+
+def census_arrays(*, max_share: float = 0.5) -> ArrayCensus:
+    """Walk the heap once for every buffer and for what is pinned by views. Cost: that of ``array_buffers``."""
+    if "numpy" not in sys.modules:
+        return ArrayCensus({}, PinnedViews(0, 0, 0))
+    tracked = gc.get_objects()
+    arrays: list[np.ndarray] = []
+    try:
+        types_of = list(map(type, tracked))
+        arrays = collect_arrays(tracked, types_of, walk.reach(tracked, types_of, wanted=walk.array_types()))
+        return summarise(arrays, max_share=max_share)
+    finally:
+        tracked.clear()
+        arrays.clear()
+
+
+def collect_arrays(tracked: list[object], types_of: list[type], reached: list[object]) -> list[np.ndarray]:
+    """Join reached arrays with those of subclasses that the collector tracks; the caller drops the list."""
+    collected = [cls for cls in walk.array_types() if is_collected(cls)]
+    found = TypeFilter(collected).pick(tracked, types_of) if collected else []
+    found += TypeFilter(walk.array_types()).pick(reached)
+    return cast("list[np.ndarray]", found)
+
+
+def summarise(arrays: Iterable[np.ndarray], *, max_share: float = 0.5) -> ArrayCensus:
+    """Find each array's buffer and add them up, each once; our own are left out."""
+    locate = BufferLocator()
+    sizes: dict[int, int] = {}
+    viewed: dict[int, int] = {}
+    held: set[int] = set()
+    ours = own.own_ids()
+    for array_ in arrays:
+        buffer = locate(array_)
+        if buffer is None or buffer.owner_id in ours:
+            continue
+        owner = buffer.owner_id
+        sizes[owner] = max(sizes.get(owner, 0), buffer.size_bytes)
+        if owner == id(array_):
+            held.add(owner)
+        else:
+            viewed[owner] = viewed.get(owner, 0) + locate.nbytes(array_)
+    return ArrayCensus(sizes, _pinned(sizes, viewed, held, max_share))
+
+
+def _pinned(sizes: dict[int, int], viewed: dict[int, int], held: set[int], max_share: float) -> PinnedViews:
+    pinned = [o for o, n in viewed.items() if o not in held and n <= max_share * sizes[o]]
+    return PinnedViews(len(pinned), sum(sizes[o] for o in pinned), sum(viewed[o] for o in pinned))
+
+
+class BufferLocator:
+    """Find the object that owns an array's memory, through views of views and foreign exporters.
+
+    Made for one reading: it knows the array classes that exist when it is made. numpy must be loaded.
+    """
+
+    def __init__(self) -> None:
+        ndarray = sys.modules["numpy"].ndarray
+        # Read through ndarray's own descriptors: a subclass may override the attributes in Python.
+        self._base: Callable[[object], object] = ndarray.__dict__["base"].__get__
+        self.nbytes: Callable[[object], int] = ndarray.__dict__["nbytes"].__get__
+        self._array_ids = frozenset(map(id, walk.array_types()))
+        self._tensor_ids = frozenset(map(id, _tensor_family()))
+
+    def __call__(self, array_: object) -> Buffer | None:
+        """Return the owner of an array's memory; ``None`` if it belongs to a torch storage or a mapped file.
+
+        Cost: 0.3 µs.
+        """
+        last, exporter = self.last_array(array_)
+        if exporter is None:
+            return Buffer(id(last), self.nbytes(last), is_array=True)
+        return self._foreign(last, exporter)
+
+    def last_array(self, array_: object) -> tuple[object, object]:
+        """Follow views to the last array, and return it with the foreign object below it, ``None`` if it owns."""
+        base = self._base(array_)
+        while base is not None and id(type(base)) in self._array_ids:
+            array_, base = base, self._base(base)
+        return array_, base
+
+    def _foreign(self, array_: object, exporter: object) -> Buffer | None:
+        while type(exporter) is memoryview:
+            exporter = exporter.obj
+        cls = type(exporter)
+        if id(cls) in self._array_ids:
+            return self(exporter)
+        if cls is mmap.mmap or id(cls) in self._tensor_ids:
+            return None
+        if type(exporter) is bytes or type(exporter) is bytearray:
+            return Buffer(id(exporter), len(exporter), is_array=False)
+        if type(exporter) is array:
+            return Buffer(id(exporter), len(exporter) * exporter.itemsize, is_array=False)
+        if type_name(cls).startswith("numpy."):  # as_strided puts a dummy between a view and the array it looks at
+            for referent in gc.get_referents(exporter):
+                inner = referent.get("base") if type(referent) is dict else referent
+                if id(type(inner)) in self._array_ids:
+                    return self(inner)
+        return Buffer(id(exporter), self.nbytes(array_), is_array=False)
+
+
+def _tensor_family() -> list[type]:
+    torch: ModuleType | None = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "Tensor"):
+        return []
+    storages = [getattr(torch, name) for name in ("UntypedStorage", "TypedStorage") if hasattr(torch, name)]
+    return with_subclasses([torch.Tensor, *storages])

@@ -1,0 +1,197 @@
+"""Child processes: how many, and the memory that only they hold."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from phaseprof.errors import ProbeUnavailable
+from phaseprof.probes.protocol import CostClass
+
+_ZOMBIE = b"Z"
+_PRIVATE = re.compile(rb"^Private_(?:Clean|Dirty|Hugetlb):\s+(\d+) kB", re.M)
+_PSS = re.compile(rb"^Pss:\s+(\d+) kB", re.M)
+
+
+@dataclass(frozen=True)
+class ChildMemory:
+    """One living child process, or a child of a child.
+
+    Attributes:
+        pid: its process id.
+        name: its command name, at most 15 characters.
+        private_bytes: resident memory that no other process maps (USS); ``None`` where it may not be read.
+        pss_bytes: private memory and its share of what it maps together with others; ``None`` where it may not be read.
+    """
+
+    pid: int
+    name: str
+    private_bytes: int | None
+    pss_bytes: int | None
+
+
+@dataclass(frozen=True)
+class Children:
+    """The descendants of this process at one moment.
+
+    Attributes:
+        living: each living child.
+        zombies: pids of children that have ended and that nobody has waited for.
+    """
+
+    living: tuple[ChildMemory, ...]
+    zombies: tuple[int, ...]
+
+
+class ChildrenProbe:
+    """Count child processes, children of children included, and add up their private memory.
+
+    Metrics: ``children``, the living; ``zombie_children``, ended and not waited for, which hold a table entry and no
+    memory; ``children_private_bytes`` and ``children_pss_bytes``, sums over the living, absent if one of them may not
+    be read, since a partial sum would look like a fall.
+
+    Traps: resident memory summed over processes counts shared pages once for each, so a forked worker seems to hold all
+    that its parent does; its private memory rises as either side writes (reference counts are writes). Pages swapped
+    out leave both sums. A child whose own parent has ended belongs to another process and is not seen.
+
+    Cost: 30 us without children, then 0.2-2 ms for each child by the number of its mappings, while its page faults wait
+    (two shared AMD EPYC cores, Python 3.11).
+    Source: ``/proc/PID/task/TID/children`` and ``/proc/PID/smaps_rollup``, otherwise psutil.
+
+    Raises:
+        ProbeUnavailable: neither ``/proc`` nor psutil tells the children.
+    """
+
+    name = "children"
+    cost = CostClass.GENERATION
+
+    def __init__(self) -> None:
+        self._is_open = True
+        self.read()
+
+    def read(self) -> Mapping[str, int]:
+        """Count the children and add up their memory; see the class for metrics, errors and cost."""
+        if not self._is_open:
+            raise ProbeUnavailable("cannot read the child processes: the probe was closed")
+        return sum_children(describe_children())
+
+    def close(self) -> None:
+        """Stop reading; may be called twice."""
+        self._is_open = False
+
+
+def describe_children() -> Children:
+    """Look at each child process of this one; see ``ChildrenProbe`` for traps and cost.
+
+    Raises:
+        ProbeUnavailable: neither ``/proc`` nor psutil tells the children.
+    """
+    living: list[ChildMemory] = []
+    zombies: list[int] = []
+    for pid in _descendants():
+        name, state = _name_and_state(pid)
+        if state == _ZOMBIE:
+            zombies.append(pid)
+        elif state:
+            living.append(ChildMemory(pid, name, *_private_and_pss(pid)))
+    return Children(tuple(living), tuple(zombies))
+
+
+def sum_children(children: Children) -> dict[str, int]:
+    """Add up children to the metrics of ``ChildrenProbe``; a sum with an unreadable part is absent."""
+    figures = {"children": len(children.living), "zombie_children": len(children.zombies)}
+    private = [child.private_bytes for child in children.living]
+    pss = [child.pss_bytes for child in children.living]
+    for metric, parts in (("children_private_bytes", private), ("children_pss_bytes", pss)):
+        known = [part for part in parts if part is not None]
+        if len(known) == len(parts):
+            figures[metric] = sum(known)
+    return figures
+
+
+def _descendants() -> list[int]:
+    try:
+        return list(_descendants_in_proc(os.getpid()))
+    except OSError:
+        return _descendants_from_psutil()
+
+
+def _descendants_in_proc(pid: int) -> Iterator[int]:
+    """Yield children of ``pid`` and theirs, nearest first; a kernel without the file raises ``OSError``."""
+    waiting = _children_of(pid)
+    while waiting:
+        child = waiting.pop(0)
+        yield child
+        try:
+            waiting += _children_of(child)
+        except OSError:
+            # Ended in between.
+            continue
+
+
+def _children_of(pid: int) -> list[int]:
+    # A child belongs to the thread that started it, so each thread is asked.
+    children: list[int] = []
+    for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+        children += map(int, _read_file(f"/proc/{pid}/task/{thread}/children").split())
+    return children
+
+
+def _descendants_from_psutil() -> list[int]:
+    try:
+        import psutil
+
+        return [child.pid for child in psutil.Process().children(recursive=True)]
+    except ImportError as error:
+        raise ProbeUnavailable("cannot list child processes: no /proc and psutil is not installed") from error
+    except (psutil.Error, OSError) as error:
+        raise ProbeUnavailable(f"cannot list child processes: {error}") from error
+
+
+def _name_and_state(pid: int) -> tuple[str, bytes]:
+    """Return command name and state letter; no state if the process has ended."""
+    try:
+        # The name stands in parentheses and may hold any character, closing parentheses too.
+        before, _, after = _read_file(f"/proc/{pid}/stat").rpartition(b")")
+        return os.fsdecode(before.partition(b"(")[2]), after.split()[0]
+    except (OSError, IndexError):
+        return _name_and_state_from_psutil(pid)
+
+
+def _name_and_state_from_psutil(pid: int) -> tuple[str, bytes]:
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        return process.name(), _ZOMBIE if process.status() == psutil.STATUS_ZOMBIE else b"?"
+    except (psutil.Error, OSError):
+        return "", b""
+
+
+def _private_and_pss(pid: int) -> tuple[int | None, int | None]:
+    try:
+        rollup = _read_file(f"/proc/{pid}/smaps_rollup")
+    except OSError:
+        return _private_and_pss_from_psutil(pid)
+    pss = _PSS.search(rollup)
+    if pss is None:
+        # A process between its end and its parent's wait has no mappings left to report.
+        return None, None
+    return sum(map(int, _PRIVATE.findall(rollup))) * 1024, int(pss[1]) * 1024
+
+
+def _private_and_pss_from_psutil(pid: int) -> tuple[int | None, int | None]:
+    import psutil
+
+    try:
+        memory = psutil.Process(pid).memory_full_info()
+    except (psutil.Error, OSError):
+        return None, None
+    return getattr(memory, "uss", None), getattr(memory, "pss", None)
+
+
+def _read_file(path: str) -> bytes:
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+        return file.read(16384)

@@ -1,0 +1,1 @@
+"""How a holder path is found and told: reading, frames, roots, search, ranking, steps."""

@@ -1,0 +1,101 @@
+"""Put a path into words: one step for each object that a reader would name, the root first."""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import cast
+
+from phaseprof.probes.holding import reading
+from phaseprof.probes.holding.edges import LRU_CACHE, SUSPENDED, Chain, hop, key_text
+from phaseprof.probes.holding.frames import code_name
+from phaseprof.probes.holding.graph import Node
+
+_PREFERRED_LOCAL_AVOIDS = "self"
+
+
+def lru_entries(obj: object) -> tuple[int, int | None]:
+    """Return the entries of an ``lru_cache`` and its ``maxsize`` (``None``: no bound)."""
+    cache = cast("functools._lru_cache_wrapper[object]", obj)
+    entries = cache.cache_info()
+    return entries.currsize, entries.maxsize
+
+
+def label(obj: object) -> str:
+    """Return what an object is, without parentheses: ``Trainer``, ``list, 21,504``, ``method Benchmark.record``."""
+    cls = type(obj)
+    if cls is LRU_CACHE:
+        return f"lru_cache, {lru_entries(obj)[0]:,} entries"
+    if cls is types.FunctionType:
+        return f"function {cast(types.FunctionType, obj).__qualname__}"
+    if cls is types.MethodType:
+        return f"method {_method_name(cast(types.MethodType, obj))}"
+    if cls is functools.partial:
+        return f"partial of {_callable_name(cast('functools.partial[object]', obj).func)}"
+    if cls in SUSPENDED:
+        return f"{cls.__name__} {cast(types.GeneratorType, obj).__qualname__}"  # type: ignore[type-arg]
+    if cls is types.FrameType:
+        return f"frame of {code_name(cast(types.FrameType, obj).f_code)}()"
+    if issubclass(cls, type):
+        return f"class {reading.type_name(cast(type, obj))}"
+    size = reading.length(obj)
+    name = reading.type_name(cls)
+    return name if size is None else f"{name}, {size:,}"
+
+
+def _callable_name(target: object) -> str:
+    if type(target) is types.FunctionType:
+        return target.__qualname__
+    return reading.type_name(type(target))
+
+
+def _method_name(method: types.MethodType) -> str:
+    return _callable_name(method.__func__)
+
+
+def steps_of(nodes: tuple[Node, ...]) -> tuple[str, ...]:
+    """Return the steps of a path.
+
+    Args:
+        nodes: the path, root first, the suspect last.
+    """
+    chain = tuple(node.obj for node in nodes)
+    text, at = _first(nodes, chain)
+    steps = [text] if text else []
+    last = len(chain) - 1
+    while at < last:
+        link, at = hop(chain, at)
+        what = label(chain[at])
+        is_plain_end = at == last and type(chain[at]) not in SUSPENDED and reading.length(chain[at]) is None
+        steps.append(f"{link} {what}" if is_plain_end else f"{link} ({what})")
+    return tuple(steps)
+
+
+def _first(nodes: tuple[Node, ...], chain: Chain) -> tuple[str, int]:
+    """Return the root's own step, joined with the first link where the root is only a place, and where to go on."""
+    root = nodes[0].root
+    obj = chain[0]
+    if root is None:
+        return f"({label(obj)})" if len(chain) > 1 else label(obj), 0
+    if len(chain) == 1:
+        return f"{root.text} {label(obj)}", 0
+    if root.names is not None:
+        names = root.names.get(id(chain[1]), ["?"])
+        name = next((n for n in names if n != _PREFERRED_LOCAL_AVOIDS), names[0])
+        return _ended(f"{root.text} local {name}", chain, 1), 1
+    if root.kind == "module global" and type(obj) is dict:
+        key = next((key for key, value in list(obj.items()) if value is chain[1]), "?")
+        name = f".{key}" if type(key) is str else f"[{key_text(key)}]"
+        return _ended(f"{root.text}{name}", chain, 1), 1
+    if root.kind == "class attribute":
+        link, at = hop(chain, 0)
+        return _ended(f"{root.text}{link}" if link.startswith(".") else f"{root.text} {link}", chain, at), at
+    if root.kind == "named":
+        return f"{root.text} ({label(obj)})", 0
+    return f"{root.text} ({label(obj)})", 0
+
+
+def _ended(text: str, chain: Chain, at: int) -> str:
+    what = label(chain[at])
+    is_plain_end = at == len(chain) - 1 and reading.length(chain[at]) is None
+    return f"{text} {what}" if is_plain_end else f"{text} ({what})"

@@ -1,0 +1,71 @@
+"""Know our own objects, so that no census, size or holder speaks of the profiler itself."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import weakref
+from collections import OrderedDict, defaultdict, deque
+from types import FrameType
+
+from phaseprof.probes.typeinfo import type_name
+
+_PACKAGE = "phaseprof"
+_PACKAGE_DIR = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")  # noqa: PTH118, PTH120, PTH100 - prefix of co_filename, compared as text
+
+# What may stand between two of our objects; below anything else the user's world could begin.
+_PLAIN_CONTAINERS = frozenset({dict, list, tuple, set, frozenset, deque, OrderedDict, defaultdict})
+_PLAIN_BUFFERS = frozenset({bytes, bytearray, memoryview})
+# A ring of a million readings is one object; this many are a mistake, and the walk must stay cheap.
+_MAX_OWN_OBJECTS = 200_000
+
+_roots: weakref.WeakSet[object] = weakref.WeakSet()
+
+
+def register(root: object) -> None:
+    """Name an object of ours (a profiler) whose plain containers and buffers are not the user's.
+
+    Held weakly. What it reaches through instances of our types and builtin containers is ours; user objects must
+    not be held strongly there.
+    """
+    _roots.add(root)
+
+
+def is_own_type(cls: type) -> bool:
+    """Say whether a class is one of phaseprof's; no code of the class runs."""
+    name = type_name(cls)
+    return name.startswith(_PACKAGE) and name[len(_PACKAGE)] == "."
+
+
+def is_own_frame(frame: FrameType) -> bool:
+    """Say whether a frame runs our code."""
+    return frame.f_code.co_filename.startswith(_PACKAGE_DIR)
+
+
+def own_ids() -> frozenset[int]:
+    """Return ids of the containers and buffers that registered roots hold, the roots among them.
+
+    Cost: about 0.2 µs for each object of ours; at most 200,000 are followed.
+    """
+    seen: dict[int, object] = {}
+    level: list[object] = list(_roots)
+    try:
+        while level and len(seen) < _MAX_OWN_OBJECTS:
+            fresh = {id(o): o for o in level if id(o) not in seen and _is_ours(o)}
+            seen.update(fresh)
+            level = gc.get_referents(*[o for o in fresh.values() if type(o) not in _PLAIN_BUFFERS])
+        return frozenset(seen)
+    finally:
+        seen.clear()
+        level.clear()
+
+
+def _is_ours(candidate: object) -> bool:
+    cls = type(candidate)
+    if type(cls) is not type:  # an unusual metaclass may hash in Python; our own classes are named below all the same
+        return is_own_type(cls)
+    if cls in _PLAIN_CONTAINERS or cls in _PLAIN_BUFFERS:
+        return True
+    numpy = sys.modules.get("numpy")
+    return (numpy is not None and cls is numpy.ndarray) or is_own_type(cls)

@@ -1,0 +1,225 @@
+"""Live torch tensors, and the storages behind them counted once each.
+
+Nothing here imports torch, initialises a device, waits for one, or runs a tensor subclass's code: methods are taken
+from torch's C base class, with function and dispatch overrides switched off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple
+
+from phaseprof.probes import census
+from phaseprof.probes.typeinfo import mro, namespace, with_subclasses
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["live_tensors", "storage_sizes", "storages_of", "tensor_types", "tensors_with_graph"]
+
+
+class StorageSize(NamedTuple):
+    """Bytes of one storage and the device they are on (``cpu``, ``cuda:0``, ``meta``)."""
+
+    size_bytes: int
+    device: str
+
+
+def loaded_torch() -> ModuleType | None:
+    """Return torch if the program has imported it to the end, else ``None``."""
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and hasattr(torch, "Tensor") and hasattr(torch, "_C") else None
+
+
+def tensor_types() -> list[type]:
+    """Return ``torch.Tensor`` and its subclasses; empty where the program has not imported torch."""
+    torch = loaded_torch()
+    return with_subclasses([torch.Tensor]) if torch is not None else []
+
+
+def live_tensors() -> list[torch.Tensor]:
+    """Return the live tensors that have a Python object; the caller must drop the list at once.
+
+    Cost: one pass over the heap, about 50 ns an object.
+    """
+    return census.instances(tensor_types())  # type: ignore[return-value]  # instances of Tensor's family
+
+
+def storage_sizes() -> dict[int, tuple[int, str]]:
+    """Return bytes and device of every live storage, keyed by the storage's address, each once.
+
+    Gradients of leaf tensors count, though Python may never have touched them. Meta tensors and released storages are
+    0 bytes; of wrapper subclasses (fake, functional, batched, nested-jagged tensors) only the tensors inside them count.
+
+    Cost: about 50 ns for each object in the heap and 1.5 µs for each tensor.
+    """
+    tensors = live_tensors()
+    try:
+        return storages_of(tensors)
+    finally:
+        tensors.clear()
+
+
+def tensors_with_graph() -> list[torch.Tensor]:
+    """Return the live tensors that have a ``grad_fn``; the caller must drop the list at once."""
+    torch = loaded_torch()
+    if torch is None:
+        return []
+    is_leaf = torch._C.TensorBase.is_leaf.__get__
+    tensors = live_tensors()
+    try:
+        with plain_torch(torch):
+            # A tensor with a grad_fn is no leaf; asking for grad_fn itself would make a Python object for each node.
+            return [t for t in tensors if not is_leaf(t)]
+    finally:
+        tensors.clear()
+
+
+def storages_of(tensors: Iterable[torch.Tensor], *, gradients: bool = True) -> dict[int, tuple[int, str]]:
+    """Return address -> (bytes, device) of the storages behind the given tensors, each once; gradients' too."""
+    torch = loaded_torch()
+    if torch is None:
+        return {}
+    reader = _StorageReader(torch)
+    with plain_torch(torch):
+        for tensor in tensors:
+            reader.add(tensor)
+            if gradients:
+                reader.add_gradient(tensor)
+    return reader.sizes
+
+
+@contextlib.contextmanager
+def plain_torch(torch: ModuleType) -> Iterator[None]:
+    """Switch off function and dispatch overrides in this thread, so that no subclass or mode of the user's runs."""
+    with contextlib.ExitStack() as stack:
+        for guard in ("DisableTorchFunction", "_DisableTorchDispatch"):
+            if hasattr(torch._C, guard):
+                stack.enter_context(getattr(torch._C, guard)())
+        yield
+
+
+class _StorageReader:
+    """Collect the storages of tensors, with as little trace left behind as torch allows.
+
+    ``Tensor.untyped_storage()`` makes a Python object that lives as long as the storage: 100 bytes and one more object
+    for the collector on every tensor looked at. So it is asked only of tensors that do not fill their storage; whether
+    they do is asked of ``aten::_has_same_storage_numel`` against a meta tensor of equal length (0.9 µs, nothing kept).
+    """
+
+    def __init__(self, torch: ModuleType) -> None:
+        self.sizes: dict[int, tuple[int, str]] = {}
+        base = torch._C.TensorBase
+        self._torch, self._base = torch, base
+        self._address = getattr(torch._C, "_storage_address", None) or _address_by_object(base)
+        self._fills = _fill_test(torch)
+        self._numel, self._item_size = base.numel, base.element_size
+        self._device = base.device.__get__
+        self._device_names: dict[object, str] = {}
+        self._plain_types: dict[int, bool] = {}
+
+    def add(self, tensor: torch.Tensor) -> None:
+        try:
+            address = self._address(tensor)
+            if address not in self.sizes:
+                self.sizes[address] = self._measure(tensor)
+        except (RuntimeError, NotImplementedError):  # no storage: sparse, opaque, or a wrapper of another tensor
+            self._add_parts(tensor)
+
+    def add_gradient(self, tensor: torch.Tensor) -> None:
+        base = self._base
+        # Asked of a tensor that is no leaf, ``grad`` warns.
+        if base.is_leaf.__get__(tensor) and base.requires_grad.__get__(tensor):
+            gradient = base.grad.__get__(tensor)
+            if gradient is not None:
+                self.add(gradient)
+
+    def _measure(self, tensor: torch.Tensor) -> tuple[int, str]:
+        base = self._base
+        if not self._is_plain(type(tensor)):
+            return self._measure_object(tensor)
+        device = self._device(tensor)
+        name = self._device_names.get(device)
+        if name is None:
+            name = self._device_names[device] = str(device)
+        if name == "meta":
+            return 0, name
+        if base.is_quantized.__get__(tensor):
+            self._add_quantizer(tensor)
+        n_items = self._numel(tensor)
+        if self._fills is not None and self._fills(tensor, n_items):
+            return n_items * self._item_size(tensor), name
+        return base.untyped_storage(tensor).nbytes(), name
+
+    def _measure_object(self, tensor: torch.Tensor) -> tuple[int, str]:
+        """Measure a subclass with its own dispatch: it may claim a size for memory that does not exist."""
+        storage = self._base.untyped_storage(tensor)
+        name = str(storage.device)
+        if name == "meta" or not storage.data_ptr():
+            return 0, name
+        return storage.nbytes(), name
+
+    def _is_plain(self, cls: type) -> bool:
+        plain = self._plain_types.get(id(cls))
+        if plain is None:
+            plain = self._plain_types[id(cls)] = not overrides_dispatch(cls, self._torch)
+        return plain
+
+    def _add_quantizer(self, tensor: torch.Tensor) -> None:
+        base = self._base
+        if base.qscheme(tensor) in (self._torch.per_channel_affine, self._torch.per_channel_affine_float_qparams):
+            self.add(base.q_per_channel_scales(tensor))
+            self.add(base.q_per_channel_zero_points(tensor))
+
+    def _add_parts(self, tensor: torch.Tensor) -> None:
+        """Add the tensors that a sparse one is made of; anything else without a storage is left out."""
+        if not self._is_plain(type(tensor)):
+            return
+        base = self._base
+        for part in _SPARSE_PARTS.get(str(base.layout.__get__(tensor)), ()):
+            self.add(getattr(base, part)(tensor))
+
+
+_SPARSE_PARTS = {
+    "torch.sparse_coo": ("_indices", "_values"),
+    "torch.sparse_csr": ("crow_indices", "col_indices", "values"),
+    "torch.sparse_bsr": ("crow_indices", "col_indices", "values"),
+    "torch.sparse_csc": ("ccol_indices", "row_indices", "values"),
+    "torch.sparse_bsc": ("ccol_indices", "row_indices", "values"),
+}
+
+
+def overrides_dispatch(cls: type, torch: ModuleType) -> bool:
+    """Say whether a tensor class brings its own ``__torch_dispatch__``; no code of the class runs."""
+    plain = namespace(torch.Tensor).get("__torch_dispatch__")
+    for base in mro(cls):
+        found = namespace(base).get("__torch_dispatch__")
+        if found is not None:
+            return found is not plain
+    return False
+
+
+def _address_by_object(base: type) -> Callable[[object], int]:
+    return lambda tensor: base.untyped_storage(tensor)._cdata  # type: ignore[attr-defined,no-any-return]
+
+
+def _fill_test(torch: ModuleType) -> Callable[[object, int], bool] | None:
+    """Return a test whether a tensor has as many items as its storage; ``None`` on a torch without that operator."""
+    packet = getattr(torch.ops.aten, "_has_same_storage_numel", None)
+    if packet is None:
+        return None
+    same = packet.default
+    rulers: dict[int, object] = {}
+
+    def fills(tensor: object, n_items: int) -> bool:
+        ruler = rulers.get(n_items)
+        if ruler is None:
+            ruler = rulers[n_items] = torch.empty(n_items, dtype=torch.uint8, device="meta")
+        return bool(same(tensor, ruler))
+
+    return fills

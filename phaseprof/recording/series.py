@@ -1,0 +1,62 @@
+"""A series of readings at one point, bounded in memory: old readings are thinned, the newest is always kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+MAX_READINGS = 4096
+
+
+class Series:
+    """Readings by generation ordinal; a second reading in the same generation replaces the first.
+
+    When more than ``MAX_READINGS`` are held, every other one is dropped and from then on only every ``stride``-th
+    generation is kept, so that spacing stays even and memory bounded (about 64 KiB a series).
+    """
+
+    __slots__ = ("_stride", "generations", "values")
+
+    def __init__(self) -> None:
+        self.generations: list[int] = []
+        self.values: list[float] = []
+        self._stride = 1
+
+    def put(self, generation: int, value: float) -> None:
+        """Record ``value`` for ``generation``; generations must not go back."""
+        generations, values = self.generations, self.values
+        if generations and (generations[-1] == generation or generations[-1] % self._stride):
+            # The last one is either the same generation or off the grid, kept only while it was the newest.
+            generations[-1] = generation
+            values[-1] = value
+            return
+        generations.append(generation)
+        values.append(value)
+        if len(generations) > MAX_READINGS:
+            self._thin()
+
+    def add(self, generation: int, value: float) -> None:
+        """Add ``value`` to the sum of ``generation``, for deltas that several visits contribute to."""
+        if self.generations and self.generations[-1] == generation:
+            self.values[-1] += value
+        else:
+            self.put(generation, value)
+
+    def _thin(self) -> None:
+        self._stride *= 2
+        last_generation, last_value = self.generations[-1], self.values[-1]
+        kept = [(g, v) for g, v in zip(self.generations, self.values, strict=True) if g % self._stride == 0]
+        if not kept or kept[-1][0] != last_generation:
+            kept.append((last_generation, last_value))
+        self.generations[:] = [g for g, _ in kept]
+        self.values[:] = [v for _, v in kept]
+
+    @property
+    def last(self) -> float:
+        """The newest reading."""
+        return self.values[-1]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[tuple[int, float]]:
+        return iter(zip(self.generations, self.values, strict=True))

@@ -1,0 +1,170 @@
+"""MEMORY GROWTH ANALYSIS: a baseline beside the present, in bytes and in objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from phaseprof.recording.model import ProcessRun
+from phaseprof.report.access import (
+    GENERATION_END,
+    bounds_text,
+    devices_in,
+    find_watch,
+    is_within,
+    metrics_under,
+    short_name,
+    value_at,
+)
+from phaseprof.report.moments import Moment, find_moment, list_moments
+from phaseprof.report.snapshot import verdict_mark, watched_lines
+from phaseprof.report.text import Report, Style, bytes_cell, change_cell, fit, pad, section, text_width
+
+MAX_UNWATCHED = 10  # types without expectation that are listed, by growth
+
+
+@dataclass(frozen=True)
+class MemoryGrowth:
+    """Bytes at the baseline and now; ``name`` is RAM or the device."""
+
+    name: str
+    baseline_bytes: float
+    current_bytes: float
+
+    @property
+    def growth_bytes(self) -> float:
+        """Change since the baseline."""
+        return self.current_bytes - self.baseline_bytes
+
+
+@dataclass(frozen=True)
+class CountChange:
+    """Live instances of a type at the baseline and now; bounds are -1 where nothing is expected."""
+
+    name: str
+    baseline: int
+    current: int
+    low: int = -1
+    high: int = -1
+    is_watched: bool = False
+
+
+@dataclass(frozen=True)
+class GrowthReport(Report):
+    """What grew between two moments of a run.
+
+    Attributes:
+        baseline: label of the moment compared with, ``None`` where nothing was recorded.
+        current: label of the newest moment.
+        memory: RAM first, then each device's allocated bytes.
+        counts: watched classes, then the types that grew most.
+        counted_at: point at which types were counted, if it is not the moments themselves.
+    """
+
+    baseline: str | None
+    current: str | None
+    memory: tuple[MemoryGrowth, ...]
+    counts: tuple[CountChange, ...]
+    counted_at: str = ""
+
+    def render(self, style: Style) -> str:
+        """Lay the comparison out as text."""
+        return section("MEMORY GROWTH ANALYSIS", "growth", self._body(style), style)
+
+    def _body(self, style: Style) -> list[str]:
+        if self.baseline is None or self.current is None:
+            return ["No memory reading was recorded."]
+        lines = [f"Baseline: {fit(self.baseline, style.width - 10, style)}"]
+        lines.append(f"Current:  {fit(self.current, style.width - 10, style)}")
+        if self.baseline == self.current:
+            lines.append("(one moment only: nothing to compare it with yet)")
+        for memory in self.memory:
+            lines += ["", f"{memory.name} Usage:", *_memory_lines(memory)]
+        where = f" (at {self.counted_at})" if self.counted_at else ""
+        return [*lines, "", f"Object Count Changes{where}:", *self._count_lines(style)]
+
+    def _count_lines(self, style: Style) -> list[str]:
+        if not self.counts:
+            return ["   not counted"]
+        name_width = max([18, *(min(36, text_width(c.name)) for c in self.counts)])
+        width = max([6, *(len(str(n)) for c in self.counts for n in (c.baseline, c.current))])
+        lines = []
+        for c in self.counts:
+            numbers = f"{c.baseline:>{width}} {style.mark('arrow')} {c.current:>{width}} ({c.current - c.baseline:+d})"
+            lines.append(f"   {pad(fit(c.name, name_width, style), name_width)} : {numbers}{_verdict(c, style)}")
+        return lines
+
+
+def _verdict(change: CountChange, style: Style) -> str:
+    expected = bounds_text(change.low, change.high)
+    if not expected:
+        return ""
+    if is_within(change.current, change.low, change.high):
+        return "  <- GOOD!"
+    return verdict_mark(expected, is_broken=True, style=style)
+
+
+def _memory_lines(memory: MemoryGrowth) -> list[str]:
+    percent = f" ({memory.growth_bytes / memory.baseline_bytes:+.1%})" if memory.baseline_bytes > 0 else ""
+    return [
+        f"   Baseline:  {bytes_cell(memory.baseline_bytes)}",
+        f"   Current:   {bytes_cell(memory.current_bytes)}",
+        f"   Growth:    {change_cell(memory.growth_bytes)}{percent}",
+    ]
+
+
+def build_growth(process: ProcessRun, baseline: str | None = None) -> GrowthReport:
+    """Compare the newest moment with a baseline: the first moment, or the first with the given label.
+
+    Raises:
+        UsageError: no moment has that label; the message names the nearest.
+    """
+    moments = list_moments(process)
+    first = find_moment(process, baseline, newest=False) if baseline is not None else next(iter(moments), None)
+    if first is None or not moments:
+        return GrowthReport(None, None, (), ())
+    last = moments[-1]
+    counts, counted_at = _count_changes(process, first, last)
+    return GrowthReport(first.label, last.label, _memory_changes(first, last), counts, counted_at)
+
+
+def _memory_changes(first: Moment, last: Moment) -> tuple[MemoryGrowth, ...]:
+    pairs = [("RAM", first.ram_bytes, last.ram_bytes)]
+    devices = devices_in(last.values)
+    for device in devices:
+        key = f"{device}/allocated_bytes"
+        name = "GPU" if len(devices) == 1 else f"GPU ({device})"
+        pairs.append((name, first.values.get(key), last.values[key]))
+    return tuple(MemoryGrowth(name, a, b) for name, a, b in pairs if a is not None and b is not None)
+
+
+def _count_changes(process: ProcessRun, first: Moment, last: Moment) -> tuple[tuple[CountChange, ...], str]:
+    """Compare counts taken at the moments; where they were not, counts of the generations they lie in."""
+    before, after = _counts(process, first), _counts(process, last)
+    if before.keys() & after.keys():
+        return _changes(process, before, after), ""
+    series = {**metrics_under(process, "count/"), **metrics_under(process, "watched/")}
+    before, after = {}, {}
+    for name, readings in series.items():
+        start = value_at(readings, first.generation)
+        before[short_name(name)] = int(readings.values[0] if start is None else start)
+        after[short_name(name)] = int(readings.last)
+    return _changes(process, before, after), GENERATION_END if before else ""
+
+
+def _counts(process: ProcessRun, moment: Moment) -> dict[str, int]:
+    return {**moment.counts, **{line.name: line.count for line in watched_lines(process, moment)}}
+
+
+def _changes(process: ProcessRun, before: Mapping[str, int], after: Mapping[str, int]) -> tuple[CountChange, ...]:
+    watched, others = [], []
+    for name in after.keys() & before.keys():
+        watch = find_watch(process, name)
+        if watch is not None:
+            watched.append(CountChange(name, before[name], after[name], watch.low, watch.high, is_watched=True))
+        elif after[name] != before[name]:
+            others.append(CountChange(name, before[name], after[name]))
+    order = {short_name(name): at for at, name in enumerate(process.watches)}
+    watched.sort(key=lambda c: order.get(c.name, len(order)))
+    others.sort(key=lambda c: (c.baseline - c.current, c.name))
+    return (*watched, *others[:MAX_UNWATCHED])

@@ -1,0 +1,181 @@
+"""From one series to one verdict."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from phaseprof.errors import UsageError
+from phaseprof.trend.counters import is_counter, judge_counter, rise_indices
+from phaseprof.trend.judgement import Judgement
+from phaseprof.trend.noise import judge_noisy
+from phaseprof.trend.robust import Floats, theil_sen
+from phaseprof.trend.sawtooth import judge_teeth
+from phaseprof.trend.series import Bools, Series, make_series, thin, without_spikes
+from phaseprof.trend.shape import Outcome
+
+TOO_SHORT = 6  # readings: with fewer, even rises without exception are chance
+WARM_UP = 3  # readings cut where seven remain
+
+
+def judge(
+    values: Sequence[float] | Floats,
+    generations: Sequence[int] | NDArray[np.int64] | None = None,
+    *,
+    floor: float = 0.0,
+    after_collection: Sequence[bool] | Bools | None = None,
+    capacity: float | None = None,
+) -> Judgement:
+    """Judge one series: does it leak?
+
+    Args:
+        values: (n,) readings taken at the same point of each generation, any unit; NaN where one is missing.
+        generations: (n,) increasing ordinals, gaps allowed; ``None``: 0 to n - 1.
+        floor: material growth in units a generation; below it a rising series is *growing*, never *leak*.
+        after_collection: (n,) true where a full garbage collection came just before; preferred as a sawtooth's floor.
+        capacity: the level at which growth will end, if known: a rise towards it is *filling*.
+
+    Returns:
+        The verdict, with slope, interval, begin of growth and confidence.
+
+    Raises:
+        UsageError: lengths differ, values are infinite, generations do not increase, or ``floor`` is negative.
+
+    Method: docs/verdict-rates.md. Smallest n: 6, below that *too short*; 7 for a leak. Cost: O(n) plus a few
+    milliseconds; 100,000 readings take about 20 ms.
+    """
+    if not floor >= 0 or math.isinf(floor):
+        raise UsageError(f"floor must be finite and >= 0 (got {floor})")
+    series = make_series(values, generations, after_collection)
+    if len(series) < TOO_SHORT:
+        return _figures(series, Outcome("too short", "flat"), 0)
+    warm_up = min(WARM_UP, max(0, len(series) - 7))
+    calm = without_spikes(series)
+    outcome = _shape(calm.part(warm_up))
+    if warm_up and outcome.verdict in ("step", "growing"):
+        outcome, warm_up = _with_warm_up(calm, outcome, warm_up)
+    outcome = _bounded(outcome, series, capacity)
+    judged = _figures(calm.part(warm_up), outcome, warm_up)
+    return _material(_backdated(judged, calm), floor)
+
+
+def _with_warm_up(calm: Series, outcome: Outcome, warm_up: int) -> tuple[Outcome, int]:
+    """Ask the readings that were cut, where the others are too few steps to tell.
+
+    Steps that recur from the first reading on, alike and regular, are no warm-up. And what steps once or twice after the
+    cut, in a row with steps before it, is a warm-up that came to rest.
+    """
+    x, y = thin(calm.x, calm.y)
+    if not is_counter(y):
+        return outcome, warm_up
+    rises = rise_indices(y)
+    whole = judge_counter(x, y)
+    if whole.verdict == "leak" and whole.shape == "staircase" and len(rises) < 6:
+        return whole, 0
+    if outcome.verdict == "step" and whole.verdict == "plateau":
+        return dataclasses.replace(outcome, verdict="plateau", shape="saturating"), warm_up
+    return outcome, warm_up
+
+
+def _backdated(judged: Judgement, calm: Series) -> Judgement:
+    """Let growth that was there at the cut begin where it does, not at the cut."""
+    if judged.since is None or judged.warm_up == 0 or judged.since > calm.x[judged.warm_up]:
+        return judged
+    steps = np.diff(calm.y[: judged.warm_up + 1]) / np.diff(calm.x[: judged.warm_up + 1])
+    other = np.flatnonzero((steps < 0.5 * judged.slope) | (steps <= 0))
+    begin = int(other[-1]) + 1 if len(other) else 0
+    return dataclasses.replace(judged, since=round(calm.x[begin]))
+
+
+def _shape(series: Series) -> Outcome:
+    """Choose how to read the series: at rest, with teeth, as a counter, or as noise."""
+    if float(np.ptp(series.y)) <= _rounding(series):
+        return Outcome("stable", "flat", limit=float(series.y[-1]))
+    teeth = judge_teeth(series, judge_level)
+    return teeth if teeth is not None else judge_level(series.x, series.y)
+
+
+def judge_level(x: Floats, y: Floats) -> Outcome:
+    """Judge a series without teeth."""
+    x, y = thin(x, y)
+    if is_counter(y):
+        return judge_counter(x, y)
+    return judge_noisy(x, y)
+
+
+def _rounding(series: Series) -> float:
+    return 8 * float(np.finfo(np.float64).eps) * max(abs(series.base), float(np.abs(series.y).max()))
+
+
+def _bounded(outcome: Outcome, series: Series, capacity: float | None) -> Outcome:
+    """Turn a rise towards a known capacity into *filling*."""
+    if capacity is None or outcome.verdict not in ("leak", "growing", "step"):
+        return outcome
+    top = float(series.y.max()) + series.base
+    if top > capacity * (1 + 1e-9):
+        return outcome
+    return dataclasses.replace(outcome, verdict="filling", limit=capacity - series.base)
+
+
+def _figures(series: Series, outcome: Outcome, warm_up: int) -> Judgement:
+    """Put slope, interval and confidence to a verdict."""
+    n = len(series)
+    x, y = thin(series.x, series.y)
+    slope = low = high = growth = 0.0
+    if len(x) > 1:
+        recent = _recent(len(x), outcome)
+        slope, low, high = outcome.slope if outcome.slope is not None else theil_sen(x[recent:], y[recent:])
+        growth = _level(y[::-1]) - _level(y[outcome.begin :])
+    return Judgement(
+        verdict=outcome.verdict,
+        slope=slope,
+        slope_low=low,
+        slope_high=high,
+        growth=growth,
+        since=_since(series, x, outcome),
+        n=n,
+        warm_up=warm_up,
+        shape=outcome.shape,
+        confidence=_confidence(outcome, n, (slope, low, high)),
+        limit=None if outcome.limit is None or outcome.verdict in ("stable", "step") else outcome.limit + series.base,
+    )
+
+
+def _since(series: Series, x: Floats, outcome: Outcome) -> int | None:
+    if outcome.since is None:
+        return None
+    return round(series.x[0] if outcome.since <= x[0] else outcome.since)
+
+
+def _recent(n: int, outcome: Outcome) -> int:
+    """Index from which the slope is taken: the last third where it changed on the way, else the judged part."""
+    changed = outcome.shape == "superlinear" or outcome.verdict == "plateau"
+    return max(outcome.begin, n - max(7, n // 3), 0) if changed else outcome.begin
+
+
+def _level(y: Floats) -> float:
+    """Median of the first tenth."""
+    return float(np.median(y[: max(1, len(y) // 10)]))
+
+
+def _confidence(outcome: Outcome, n: int, slope: tuple[float, float, float]) -> float:
+    """Rank a verdict: many readings, small p and narrow interval give 1; a rest needs readings only."""
+    if outcome.verdict == "too short":
+        return 0.0
+    seen = 1 - math.exp(-n / 6)
+    if outcome.verdict not in ("leak", "growing", "filling"):
+        return seen
+    width = slope[2] - slope[1]
+    sharp = abs(slope[0]) / (abs(slope[0]) + width / 4) if slope[0] else 0.5
+    return seen * (1 - min(outcome.p, 0.5)) * sharp
+
+
+def _material(judged: Judgement, floor: float) -> Judgement:
+    """Below the floor a rise is *growing*."""
+    if judged.verdict == "leak" and judged.slope < floor:
+        return dataclasses.replace(judged, verdict="growing")
+    return judged

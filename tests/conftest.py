@@ -1,0 +1,47 @@
+"""What every test must leave as it found it: a profiler that changes the process it watches is the bug."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import tracemalloc
+from collections.abc import Iterator
+
+import pytest
+
+
+def process_state() -> dict[str, object]:
+    """Return the process-wide switches that phaseprof could touch, as comparable values."""
+    return {
+        "gc.isenabled()": gc.isenabled(),
+        "gc.get_threshold()": gc.get_threshold(),
+        "gc.get_debug()": gc.get_debug(),
+        "gc.callbacks": tuple(id(callback) for callback in gc.callbacks),
+        "gc.get_freeze_count()": gc.get_freeze_count(),
+        "sys.gettrace()": sys.gettrace(),
+        "sys.getprofile()": sys.getprofile(),
+        "sys.excepthook": sys.excepthook,
+        "threading.gettrace()": threading.gettrace(),
+        "threading.getprofile()": threading.getprofile(),
+        "tracemalloc.is_tracing()": tracemalloc.is_tracing(),
+    }
+
+
+def own_threads() -> set[int]:
+    """Return the identifiers of live threads that phaseprof started."""
+    return {thread.ident or 0 for thread in threading.enumerate() if thread.name.startswith("phaseprof")}
+
+
+@pytest.fixture(autouse=True)
+def hygiene() -> Iterator[None]:
+    """Fail a test that leaves gc, tracing or a thread of ours in another state than before.
+
+    Profilers that a test makes are closed by the test; the default one may be kept, so what is compared is the change.
+    """
+    before, threads = process_state(), own_threads()
+    yield
+    after = process_state()
+    changed = [f"{name}: {before[name]!r} -> {after[name]!r}" for name in before if before[name] != after[name]]
+    assert not changed, f"the test left process-wide state changed: {'; '.join(changed)}"
+    assert not own_threads() - threads, "the test left a thread of phaseprof running; close the profiler"

@@ -1,0 +1,57 @@
+"""Forked children for tests: one that answers, and several that wait to be looked at."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+
+
+def run_in_child(work: Callable[[], object]) -> object:
+    """Fork, run ``work`` in the child, and return its answer through JSON; an exception comes back as text."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        answer: object
+        try:
+            answer = work()
+        except BaseException as error:  # noqa: BLE001 - the child must not return into pytest
+            answer = f"{type(error).__name__}: {error}"
+        os.write(writer, json.dumps(answer).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as answers:
+        text = answers.read()
+    os.waitpid(pid, 0)
+    return json.loads(text)
+
+
+@contextlib.contextmanager
+def waiting_children(count: int, work: Callable[[], object]) -> Iterator[list[int]]:
+    """Fork children that do ``work``, keep its result, and wait until the block ends."""
+    release_reader, release_writer = os.pipe()
+    pids = [_fork_waiting_child(work, release_reader, release_writer) for _ in range(count)]
+    try:
+        yield pids
+    finally:
+        os.close(release_writer)
+        os.close(release_reader)
+        for pid in pids:
+            os.waitpid(pid, 0)
+
+
+def _fork_waiting_child(work: Callable[[], object], release_reader: int, release_writer: int) -> int:
+    ready_reader, ready_writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(release_writer)
+        kept = work()
+        os.write(ready_writer, b"r")
+        os.read(release_reader, 1)
+        os._exit(0 if kept is None else 0)
+    os.close(ready_writer)
+    assert os.read(ready_reader, 1) == b"r", sys.exc_info()
+    os.close(ready_reader)
+    return pid
