@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 import math
 from collections.abc import Iterable, Iterator
@@ -73,7 +74,9 @@ def _event_files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise UsageError(f"the folder of event files must exist (got {str(path)!r}); pass the folder that holds *.tfevents.*")
+        raise UsageError(
+            f"the folder of event files must exist (got {str(path)!r}); pass the folder that holds *.tfevents.*"
+        )
     files = sorted(file for file in path.rglob(f"*{_NAME_PART}*") if file.is_file())
     if not files:
         raise UsageError(f"{str(path)!r} holds no TensorBoard event file; pass the folder that holds *.tfevents.*")
@@ -85,7 +88,8 @@ def _require_tensorboard() -> None:
         import tensorboard  # noqa: F401
     except ImportError as error:
         raise MissingExtra(
-            "reading TensorBoard event files needs the package tensorboard; install it with: pip install 'phaseprof[tensorboard]'"
+            "reading TensorBoard event files needs the package tensorboard; install it with: "
+            "pip install 'phaseprof[tensorboard]'"
         ) from error
 
 
@@ -115,18 +119,20 @@ def _scalars_of(file: Path) -> Iterator[tuple[str, int, float, float]]:
             if value is not None and math.isfinite(value):
                 yield item.tag, int(event.step), value, float(event.wall_time)  # type: ignore[attr-defined]
     if not n_events:
-        raise RecordingError(f"{file.name} is not a TensorBoard event file: no record in it is whole; pass another file")
+        raise RecordingError(
+            f"{file.name} is not a TensorBoard event file: no record in it is whole; pass another file"
+        )
 
 
 def _events_of(file: Path) -> Iterable[object]:
     """Yield the events up to the end or the first damaged record, as a log that is still being written needs it."""
-    from google.protobuf.message import DecodeError
     from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
 
+    damaged = importlib.import_module("google.protobuf.message").DecodeError
     with _quiet():
         try:
             yield from LegacyEventFileLoader(str(file)).Load()
-        except (DecodeError, UnicodeDecodeError, ValueError, OSError, MemoryError, OverflowError) as error:
+        except (damaged, UnicodeDecodeError, ValueError, OSError, MemoryError, OverflowError) as error:
             raise RecordingError(
                 f"{file.name} is not a readable TensorBoard event file: {type(error).__name__}; pass another file"
             ) from error

@@ -20,7 +20,7 @@ class Budget:
 
     def __init__(self, share: float | None, clock: Callable[[], int]) -> None:
         self.share = share
-        self._clock = clock
+        self.clock = clock
         self._began = clock()
         self.spent_ns: defaultdict[str, int] = defaultdict(int)
         self.skipped: Counter[str] = Counter()
@@ -34,7 +34,7 @@ class Budget:
     @property
     def wall_ns(self) -> int:
         """Wall time since the profiler began."""
-        return self._clock() - self._began
+        return self.clock() - self._began
 
     def room_ns(self) -> float:
         """How much may be spent now; infinite without a bound."""
@@ -56,11 +56,11 @@ class Budget:
     @contextmanager
     def spending(self, job: str) -> Iterator[None]:
         """Charge the time of the block to ``job``, also when it fails."""
-        began = self._clock()
+        began = self.clock()
         try:
             yield
         finally:
-            took = self._clock() - began
+            took = self.clock() - began
             self.spent_ns[job] += took
             self._last_ns[job] = took
 

@@ -46,9 +46,12 @@ class Recorder:
         settings: where to write, and how much.
         clock: nanoseconds, monotonic; also the clock of every record.
         warn: called with a sentence when something is missing from now on.
+        lazy: open the file at the first record.
     """
 
-    def __init__(self, settings: Settings, clock: Callable[[], int], warn: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: Settings, clock: Callable[[], int], warn: Callable[[str], None], *, lazy: bool = False
+    ) -> None:
         self.model = ProcessRun()
         self.generation = -1
         self.n_points = 0
@@ -62,16 +65,16 @@ class Recorder:
         self.read_devices: DeviceReader | None = None
         self._read_raw = self._open_process()
         self._writer: RecordWriter | None = None
-        self._open(settings)
+        self._open(settings, lazy)
 
-    def _open(self, settings: Settings) -> None:
+    def _open(self, settings: Settings, lazy: bool) -> None:
         header = make_header(settings, self._clock())
         self._header_line = fmt.encode(header) + b"\n"
         self.model.add(header)
         if settings.run is not None:
             limit = None if settings.max_file_mb is None else int(settings.max_file_mb * 1e6)
             name = f"rank{header.rank}-pid{header.pid}"
-            self._writer = RecordWriter(Path(settings.run), name, self._preamble, max_file_bytes=limit)
+            self._writer = RecordWriter(Path(settings.run), name, self._preamble, max_file_bytes=limit, lazy=lazy)
 
     def _preamble(self) -> bytes:
         labels = b"".join(fmt.encode(label) + b"\n" for label in self.model.labels.values())

@@ -7,7 +7,7 @@ import threading
 import time
 import warnings
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextvars import ContextVar
 
 from phaseprof.errors import ExpectationError, PhaseprofError, PhaseprofWarning
@@ -16,7 +16,7 @@ from phaseprof.live.inspector import Inspector
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
 from phaseprof.live.tracking import TrackList
-from phaseprof.live.watching import Watched, WatchList
+from phaseprof.live.watching import Expected, Watched, WatchList
 from phaseprof.probes import own
 from phaseprof.recording import format as fmt
 
@@ -47,10 +47,18 @@ class Session:
         self._declared = False
         self._owner = threading.get_ident()
         self._seen_this_turn: set[str] = set()
-        self._pid = os.getpid()
         self._in_generation = False
         self._start(lazy=False)
         _sessions.add(self)
+
+    def restart(self, settings: Settings) -> None:
+        """Begin a new recording under other settings; phases, watched classes and tracked names stay."""
+        self.close("configured anew")
+        self.settings = settings
+        self.enabled = settings.enabled
+        self._declared = False
+        self._seen_this_turn.clear()
+        self._start(lazy=False)
 
     def _start(self, *, lazy: bool) -> None:
         self.recorder = Recorder(self.settings, self.clock, self.warn, lazy=lazy)
@@ -59,6 +67,19 @@ class Session:
         own.register(self)
         self._generation_began = 0
         self._ordinal = -1
+        for entry in self.watches.entries.values():
+            self.recorder.add(fmt.Watch(entry.name, entry.low, entry.high))
+
+    def watch(self, target: type | str, expected: Expected) -> None:
+        """Watch a class; see ``Profiler.watch``."""
+        entry = self.watches.add(target, expected)
+        if self.enabled:
+            self.recorder.add(fmt.Watch(entry.name, entry.low, entry.high))
+
+    @property
+    def ordinal(self) -> int:
+        """Ordinal of the current generation, -1 before the first."""
+        return self._ordinal
 
     # --- boundaries -------------------------------------------------------------------------------------------------
 
@@ -162,11 +183,11 @@ class Session:
         self.budget.spent_ns["points"] = self.recorder.n_points * POINT_NS
         broken = self.inspector.at_generation_end(self._ordinal)
         for entry in broken:
+            phase = self.inspector.phase_of(entry.name) or ""
+            since = -1 if entry.since is None else entry.since
+            now = self.clock()
             self.recorder.add(
-                fmt.Violation(
-                    self.clock(), self._ordinal, entry.name, entry.count, entry.low, entry.high,
-                    self.inspector.phase_of(entry.name) or "", -1 if entry.since is None else entry.since,
-                )  # fmt: skip
+                fmt.Violation(now, self._ordinal, entry.name, entry.count, entry.low, entry.high, phase, since)
             )
         return broken
 
@@ -247,7 +268,6 @@ class Session:
 
     def after_fork(self) -> None:
         """In a forked child: a file and a model of its own, opened when it first records something."""
-        self._pid = os.getpid()
         self._owner = threading.get_ident()
         self._in_generation = False
         self._declared = False
@@ -255,9 +275,14 @@ class Session:
         self.inspector.abandon()
         self._start(lazy=True)
 
-    def snapshot(self, label: str, figures: Mapping[str, float], counts: Mapping[str, int]) -> None:
-        """Record a labelled snapshot."""
-        self.recorder.add(fmt.SnapshotTaken(self.clock(), self._ordinal, label, dict(figures), dict(counts)))
+    def finish(self) -> None:
+        """Complete what waits, because findings are asked for; never raises."""
+        try:
+            self.inspector.finish()
+            if self.enabled:
+                self.recorder.add(self.inspector.cost(self._ordinal))
+        except Exception as error:  # noqa: BLE001 - asking for findings must not end a run either
+            self._fail(error)
 
     def close(self, reason: str = "closed") -> None:
         """End the recording; later boundaries are not recorded."""

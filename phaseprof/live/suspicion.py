@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from phaseprof.recording.series import Series
 
@@ -33,7 +34,7 @@ def rise(series: Series | None) -> float:
     if len(pairs) < LEAST_READINGS:
         return 0.0
     values = [v for _, v in pairs]
-    steps = [b - a for a, b in zip(values, values[1:], strict=False)]
+    steps = [b - a for a, b in pairwise(values)]
     rises, falls = sum(s > 0 for s in steps), sum(s < 0 for s in steps)
     grown = values[-1] - values[0]
     if grown <= 0 or rises < 2 or falls * 3 > rises or values[-1] < max(values) - 0.25 * grown:

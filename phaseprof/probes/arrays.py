@@ -10,17 +10,20 @@ import mmap
 import sys
 from array import array
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from phaseprof.probes import own, walk
-from phaseprof.probes.typeinfo import TypeFilter, is_collected, type_name, with_subclasses
+from phaseprof.probes.typeinfo import TypeFilter, type_name, with_subclasses
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["ArrayCensus", "Buffer", "PinnedViews", "array_buffers", "census_arrays", "pinned_views"]
+
+# Below this a buffer counted twice does not matter, and asking for its address costs more than it is worth.
+_MIN_SHARED_BYTES = 1024
 
 
 class Buffer(NamedTuple):
@@ -47,9 +50,9 @@ class PinnedViews:
         view_bytes: what the views themselves span, each buffer's at most its size.
     """
 
-    n_buffers: int
-    buffer_bytes: int
-    view_bytes: int
+    n_buffers: int = 0
+    buffer_bytes: int = 0
+    view_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,8 @@ class ArrayCensus:
         pinned: the buffers that only small views keep alive.
     """
 
-    buffers: dict[int, int]
-    pinned: PinnedViews
+    buffers: dict[int, int] = field(default_factory=dict)
+    pinned: PinnedViews = field(default_factory=PinnedViews)
 
 
 def array_buffers() -> dict[int, int]:
@@ -87,22 +90,19 @@ def pinned_views(*, max_share: float = 0.5) -> PinnedViews:
 def census_arrays(*, max_share: float = 0.5) -> ArrayCensus:
     """Walk the heap once for every buffer and for what is pinned by views. Cost: that of ``array_buffers``."""
     if "numpy" not in sys.modules:
-        return ArrayCensus({}, PinnedViews(0, 0, 0))
-    tracked = gc.get_objects()
+        return ArrayCensus()
     arrays: list[np.ndarray] = []
-    try:
-        types_of = list(map(type, tracked))
-        arrays = collect_arrays(tracked, types_of, walk.reach(tracked, types_of, wanted=walk.array_types()))
-        return summarise(arrays, max_share=max_share)
-    finally:
-        tracked.clear()
-        arrays.clear()
+    with walk.Tracked() as tracked:
+        try:
+            arrays = collect_arrays(tracked, walk.reach(tracked, wanted=walk.array_types()))
+            return summarise(arrays, max_share=max_share)
+        finally:
+            arrays.clear()
 
 
-def collect_arrays(tracked: list[object], types_of: list[type], reached: list[object]) -> list[np.ndarray]:
+def collect_arrays(tracked: walk.Tracked, reached: list[object]) -> list[np.ndarray]:
     """Join reached arrays with those of subclasses that the collector tracks; the caller drops the list."""
-    collected = [cls for cls in walk.array_types() if is_collected(cls)]
-    found = TypeFilter(collected).pick(tracked, types_of) if collected else []
+    found = tracked.pick(walk.array_types())
     found += TypeFilter(walk.array_types()).pick(reached)
     return cast("list[np.ndarray]", found)
 
@@ -132,6 +132,22 @@ def _pinned(sizes: dict[int, int], viewed: dict[int, int], held: set[int], max_s
     return PinnedViews(len(pinned), sum(sizes[o] for o in pinned), sum(viewed[o] for o in pinned))
 
 
+def buffer_addresses(arrays: Iterable[np.ndarray]) -> frozenset[int]:
+    """Return where the memory of each owning array begins, for telling tensors made by ``torch.from_numpy``.
+
+    Cost: 1 µs for each array of at least 1 KiB; smaller ones are left out.
+    """
+    if "numpy" not in sys.modules:
+        return frozenset()
+    locate = BufferLocator()
+    owners: dict[int, object] = {}
+    for array_ in arrays:
+        last, exporter = locate.last_array(array_)
+        if exporter is None and locate.nbytes(last) >= _MIN_SHARED_BYTES:
+            owners[id(last)] = last
+    return frozenset(locate.address(owner) for owner in owners.values())
+
+
 class BufferLocator:
     """Find the object that owns an array's memory, through views of views and foreign exporters.
 
@@ -143,6 +159,9 @@ class BufferLocator:
         # Read through ndarray's own descriptors: a subclass may override the attributes in Python.
         self._base: Callable[[object], object] = ndarray.__dict__["base"].__get__
         self.nbytes: Callable[[object], int] = ndarray.__dict__["nbytes"].__get__
+        self._interface: Callable[[object], dict[str, Any]] = ndarray.__dict__["__array_interface__"].__get__
+        self._dtype: Callable[[object], object] = ndarray.__dict__["dtype"].__get__
+        self._shape: Callable[[object], tuple[int, ...]] = ndarray.__dict__["shape"].__get__
         self._array_ids = frozenset(map(id, walk.array_types()))
         self._tensor_ids = frozenset(map(id, _tensor_family()))
 
@@ -155,6 +174,14 @@ class BufferLocator:
         if exporter is None:
             return Buffer(id(last), self.nbytes(last), is_array=True)
         return self._foreign(last, exporter)
+
+    def address(self, array_: object) -> int:
+        """Return where an array's first item lies. Cost: 0.8 µs."""
+        return int(self._interface(array_)["data"][0])
+
+    def describe(self, array_: object) -> str:
+        """Write an array's item type and shape, as ``float32 (1000, 3)``."""
+        return f"{self._dtype(array_)} {self._shape(array_)}"
 
     def last_array(self, array_: object) -> tuple[object, object]:
         """Follow views to the last array, and return it with the foreign object below it, ``None`` if it owns."""

@@ -48,7 +48,7 @@ class GcWatch:
     many generations pass between two of them. Python 3.14 collects old objects in slices and reports those as
     generation 1, so there only a collection asked for by name counts as full.
 
-    Cost: 0.9 us a collection, 0.5 us a reading (two shared AMD EPYC cores, Python 3.11). Source: ``gc.callbacks``.
+    Cost: 0.9 us a collection, 0.3 us a reading (two shared AMD EPYC cores, Python 3.11). Source: ``gc.callbacks``.
     """
 
     name = "gc"

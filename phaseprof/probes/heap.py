@@ -7,17 +7,21 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from phaseprof.probes import arrays as array_probe
 from phaseprof.probes import own, tensors, walk
 from phaseprof.probes.census import names_of
-from phaseprof.probes.typeinfo import TypeFilter, c_sizeof, tally_types, type_name
+from phaseprof.probes.typeinfo import TypeFilter, c_sizeof, type_name
+
+if TYPE_CHECKING:
+    import numpy as np
+    import torch
 
 __all__ = ["HeapReading", "container_lengths", "read_heap"]
 
 # Exact types whose length is a C field: no stranger's __len__ can run.
-_CONTAINERS: tuple[type, ...] = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
+CONTAINERS: tuple[type, ...] = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
 _BUFFERS: tuple[type, ...] = (bytes, bytearray)
 
 
@@ -42,27 +46,122 @@ class HeapReading:
     storages: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     arrays: tuple[int, int] = (0, 0)
     untracked: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    pinned: array_probe.PinnedViews = array_probe.PinnedViews(0, 0, 0)
+    pinned: array_probe.PinnedViews = field(default_factory=array_probe.PinnedViews)
 
 
-@dataclass(frozen=True)
-class HeapQuestions:
-    """What to look for in one walk.
+def read_heap(
+    *,
+    counts: bool = True,
+    containers: bool = True,
+    storages: bool = True,
+    arrays: bool = True,
+    strings: bool = False,
+    min_length: int = 64,
+) -> HeapReading:
+    """Walk the heap once for everything asked.
 
-    Attributes:
+    Args:
         counts: count tracked objects by type.
-        containers: list long builtin containers.
+        containers: list builtin containers of at least ``min_length`` items.
         storages: add up torch storages by device.
-        arrays: add up numpy buffers.
-        buffers: add up ``bytes`` and ``bytearray``.
-        strings: add up ``str``; they are many, and most are names in code.
+        arrays: add up numpy buffers, and ``bytes`` and ``bytearray`` that containers hold.
+        strings: add up ``str`` too; they are many, and most are names in code.
         min_length: shortest container to list.
-    """
 
-    counts: bool = True
-    containers: bool = True
-    storages: bool = True
-    arrays: bool = True
-    buffers: bool = False
-    strings: bool = False
-    min_length: int = 64
+    Cost: 45 ns an object for the list shared by all; 80 for counts, 40 for containers and 20 for storages besides
+    1 µs a tensor; the walk to untracked objects, shared by containers and arrays, 250.
+    Nothing is kept; memory of about 20 bytes an object while it runs.
+    """
+    reached: list[object] = []
+    found: list[np.ndarray] = []
+    with walk.Tracked() as tracked:
+        try:
+            if containers or arrays or strings:
+                wanted = _untracked_types(containers=containers, arrays=arrays, strings=strings)
+                reached = walk.reach(tracked, wanted=wanted)
+            found = array_probe.collect_arrays(tracked, reached) if arrays else []
+            summary = array_probe.summarise(found) if found else array_probe.ArrayCensus()
+            return HeapReading(
+                n_objects=len(tracked.objects),
+                counts=names_of(tracked.tally) if counts else {},
+                containers=_long_containers(tracked, reached, min_length) if containers else {},
+                storages=_storages_by_device(tracked, found) if storages else {},
+                arrays=(len(summary.buffers), sum(summary.buffers.values())),
+                untracked=_sizes_by_type(reached, strings=strings) if arrays or strings else {},
+                pinned=summary.pinned,
+            )
+        finally:
+            reached.clear()
+            found.clear()
+
+
+def container_lengths(ids: Collection[int], *, reach_untracked: bool = True) -> dict[int, int]:
+    """Return the length of each builtin container among the given ids that is still alive.
+
+    Args:
+        ids: ids from an earlier ``HeapReading.containers``. An id can have been given to a new container since.
+        reach_untracked: look for ids that the collector does not list among untracked dicts too.
+
+    Cost: about 150 ns an object; four times that where an id is not found and ``reach_untracked`` is set.
+    """
+    wanted = frozenset(ids)
+    tracked = gc.get_objects()
+    hidden: list[object] = []
+    try:
+        lengths = _lengths_of(list(compress(tracked, map(wanted.__contains__, map(id, tracked)))))
+        if reach_untracked and len(lengths) < len(wanted):
+            hidden = walk.find_untracked([dict])
+            lengths.update(_lengths_of([o for o in hidden if id(o) in wanted]))
+        return lengths
+    finally:
+        tracked.clear()
+        hidden.clear()
+
+
+def _lengths_of(candidates: list[object]) -> dict[int, int]:
+    return {id(c): len(cast("list[object]", c)) for c in TypeFilter(CONTAINERS).pick(candidates)}
+
+
+def _untracked_types(*, containers: bool, arrays: bool, strings: bool) -> list[type]:
+    wanted: list[type] = [dict] if containers else []
+    if arrays:
+        wanted += [*walk.array_types(), *_BUFFERS]
+    return [*wanted, str] if strings else wanted
+
+
+def _long_containers(tracked: walk.Tracked, reached: list[object], min_length: int) -> dict[int, tuple[str, int, int]]:
+    candidates = tracked.pick(CONTAINERS)
+    candidates += TypeFilter([dict]).pick(reached)
+    lengths = list(map(len, cast("list[list[object]]", candidates)))
+    long_enough = list(map(min_length.__le__, lengths))
+    ours = own.own_ids()
+    sizes = {cls: (type_name(cls), c_sizeof(cls)) for cls in CONTAINERS}
+    found: dict[int, tuple[str, int, int]] = {}
+    for container, length in zip(compress(candidates, long_enough), compress(lengths, long_enough), strict=True):
+        if id(container) not in ours:
+            name, sizeof = sizes[type(container)]
+            found[id(container)] = (name, length, sizeof(container))
+    return found
+
+
+def _storages_by_device(tracked: walk.Tracked, arrays: list[np.ndarray]) -> dict[str, tuple[int, int]]:
+    family = tensors.tensor_types()
+    if not family:
+        return {}
+    totals: dict[str, tuple[int, int]] = {}
+    live = cast("list[torch.Tensor]", tracked.pick(family))
+    shared = array_probe.buffer_addresses(arrays)
+    for size, device in tensors.storages_of(live, except_at=shared).values():
+        count, total = totals.get(device, (0, 0))
+        totals[device] = (count + 1, total + size)
+    return totals
+
+
+def _sizes_by_type(reached: list[object], *, strings: bool) -> dict[str, tuple[int, int]]:
+    sizes: dict[str, tuple[int, int]] = {}
+    ours = own.own_ids()
+    for cls in (*_BUFFERS, str) if strings else _BUFFERS:
+        found = [o for o in TypeFilter([cls]).pick(reached) if id(o) not in ours]
+        if found:
+            sizes[cls.__name__] = (len(found), sum(map(c_sizeof(cls), found)))
+    return sizes

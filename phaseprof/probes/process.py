@@ -28,7 +28,7 @@ class StatmProbe:
 
     In a forked child the file is opened again on its own, so the child reads itself.
 
-    Cost: 1.2 us for ``read_raw``, 2.6 us for ``read`` (two shared AMD EPYC cores, Python 3.11).
+    Cost: 1.2 us for ``read_raw``, 2.2 us for ``read`` (two shared AMD EPYC cores, Python 3.11).
     Source: ``proc_pid_statm(5)``, fields size, resident and shared.
 
     Raises:

@@ -7,12 +7,10 @@ from torch's C base class, with function and dispatch overrides switched off.
 from __future__ import annotations
 
 import contextlib
-import gc
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
 from types import ModuleType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from phaseprof.probes import census
 from phaseprof.probes.typeinfo import mro, namespace, with_subclasses
@@ -23,11 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["live_tensors", "storage_sizes", "storages_of", "tensor_types", "tensors_with_graph"]
 
 
-class StorageSize(NamedTuple):
-    """Bytes of one storage and the device they are on (``cpu``, ``cuda:0``, ``meta``)."""
-
-    size_bytes: int
-    device: str
+# Enough to find one that a container holds.
+_MANY_TENSORS = 64
 
 
 def loaded_torch() -> ModuleType | None:
@@ -54,7 +49,7 @@ def storage_sizes() -> dict[int, tuple[int, str]]:
     """Return bytes and device of every live storage, keyed by the storage's address, each once.
 
     Gradients of leaf tensors count, though Python may never have touched them. Meta tensors and released storages are
-    0 bytes; of wrapper subclasses (fake, functional, batched, nested-jagged tensors) only the tensors inside them count.
+    0 bytes; of wrapper subclasses (fake, functional, batched, jagged tensors) only the tensors inside them count.
 
     Cost: about 50 ns for each object in the heap and 1.5 µs for each tensor.
     """
@@ -80,18 +75,61 @@ def tensors_with_graph() -> list[torch.Tensor]:
         tensors.clear()
 
 
-def storages_of(tensors: Iterable[torch.Tensor], *, gradients: bool = True) -> dict[int, tuple[int, str]]:
-    """Return address -> (bytes, device) of the storages behind the given tensors, each once; gradients' too."""
+def storages_of(
+    tensors: Iterable[torch.Tensor], *, gradients: bool = True, except_at: Collection[int] = frozenset()
+) -> dict[int, tuple[int, str]]:
+    """Return address -> (bytes, device) of the storages behind the given tensors, each once.
+
+    Args:
+        tensors: live tensors.
+        gradients: count the storages of their gradients too.
+        except_at: data addresses of memory counted elsewhere; storages on the CPU that begin there are left out.
+    """
     torch = loaded_torch()
     if torch is None:
         return {}
     reader = _StorageReader(torch)
     with plain_torch(torch):
         for tensor in tensors:
-            reader.add(tensor)
+            if not (except_at and reader.begins_at(tensor, except_at)):
+                reader.add(tensor)
             if gradients:
                 reader.add_gradient(tensor)
     return reader.sizes
+
+
+def large_storages(
+    tensors: Iterable[torch.Tensor], min_bytes: int, *, except_at: Collection[int] = frozenset()
+) -> list[tuple[int, str, list[torch.Tensor]]]:
+    """Return (bytes, device, tensors on it) for each storage of at least ``min_bytes``; the caller drops the list.
+
+    Of the tensors the widest comes first, and of very many only some are returned.
+    """
+    library = loaded_torch()
+    if library is None:
+        return []
+    reader = _StorageReader(library)
+    over: dict[int, list[torch.Tensor]] = {}
+    with plain_torch(library):
+        for tensor in tensors:
+            if except_at and reader.begins_at(tensor, except_at):
+                continue
+            address = reader.add(tensor)
+            if address is not None and reader.sizes[address][0] >= min_bytes:
+                over.setdefault(address, []).append(tensor)
+        numel = library._C.TensorBase.numel
+        return [
+            (*reader.sizes[address], sorted(found[:_MANY_TENSORS], key=lambda t: -numel(t)))
+            for address, found in over.items()
+        ]
+
+
+def describe(tensor: torch.Tensor) -> str:
+    """Write a tensor's item type and shape, as ``float32 (64, 3)``; no code of a subclass runs."""
+    torch = sys.modules["torch"]
+    base = torch._C.TensorBase
+    with plain_torch(torch):
+        return f"{str(base.dtype.__get__(tensor)).removeprefix('torch.')} {tuple(base.size(tensor))}"
 
 
 @contextlib.contextmanager
@@ -123,13 +161,27 @@ class _StorageReader:
         self._device_names: dict[object, str] = {}
         self._plain_types: dict[int, bool] = {}
 
-    def add(self, tensor: torch.Tensor) -> None:
+    def add(self, tensor: torch.Tensor) -> int | None:
+        """Count a tensor's storage, and return its address; ``None`` if the tensor has no storage of its own."""
         try:
-            address = self._address(tensor)
+            address: int = self._address(tensor)
             if address not in self.sizes:
                 self.sizes[address] = self._measure(tensor)
+            return address
         except (RuntimeError, NotImplementedError):  # no storage: sparse, opaque, or a wrapper of another tensor
             self._add_parts(tensor)
+            return None
+
+    def begins_at(self, tensor: torch.Tensor, addresses: Collection[int]) -> bool:
+        """Say whether a plain CPU tensor's storage begins at one of the addresses."""
+        base = self._base
+        if not self._is_plain(type(tensor)):
+            return False
+        try:
+            start = base.data_ptr(tensor) - base.storage_offset(tensor) * self._item_size(tensor)
+        except (RuntimeError, NotImplementedError):  # sparse, opaque
+            return False
+        return start in addresses and self._device(tensor).type == "cpu"
 
     def add_gradient(self, tensor: torch.Tensor) -> None:
         base = self._base
@@ -151,9 +203,12 @@ class _StorageReader:
             return 0, name
         if base.is_quantized.__get__(tensor):
             self._add_quantizer(tensor)
-        n_items = self._numel(tensor)
-        if self._fills is not None and self._fills(tensor, n_items):
-            return n_items * self._item_size(tensor), name
+        try:
+            n_items = self._numel(tensor)
+            if self._fills is not None and self._fills(tensor, n_items):
+                return n_items * self._item_size(tensor), name
+        except (RuntimeError, NotImplementedError):
+            pass  # a strided nested tensor has a storage, but no such operator
         return base.untyped_storage(tensor).nbytes(), name
 
     def _measure_object(self, tensor: torch.Tensor) -> tuple[int, str]:
@@ -177,12 +232,16 @@ class _StorageReader:
             self.add(base.q_per_channel_zero_points(tensor))
 
     def _add_parts(self, tensor: torch.Tensor) -> None:
-        """Add the tensors that a sparse one is made of; anything else without a storage is left out."""
+        """Add the tensors that a sparse one is made of; of anything else without a storage only oneDNN's counts."""
         if not self._is_plain(type(tensor)):
             return
         base = self._base
-        for part in _SPARSE_PARTS.get(str(base.layout.__get__(tensor)), ()):
+        layout = str(base.layout.__get__(tensor))
+        for part in _SPARSE_PARTS.get(layout, ()):
             self.add(getattr(base, part)(tensor))
+        if layout == "torch._mkldnn":  # opaque: how the library lays it out, and pads it, is not to be seen
+            size = self._numel(tensor) * self._item_size(tensor)
+            self.sizes[id(tensor)] = (size, str(self._device(tensor)))
 
 
 _SPARSE_PARTS = {
@@ -205,7 +264,7 @@ def overrides_dispatch(cls: type, torch: ModuleType) -> bool:
 
 
 def _address_by_object(base: type) -> Callable[[object], int]:
-    return lambda tensor: base.untyped_storage(tensor)._cdata  # type: ignore[attr-defined,no-any-return]
+    return lambda tensor: base.untyped_storage(tensor)._cdata  # type: ignore[attr-defined]
 
 
 def _fill_test(torch: ModuleType) -> Callable[[object, int], bool] | None:

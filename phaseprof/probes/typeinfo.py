@@ -20,7 +20,13 @@ _children_of = cast("Callable[[type], list[type]]", type.__subclasses__)
 
 # Include/object.h: Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_HAVE_GC, Py_TPFLAGS_MANAGED_DICT (3.11 and later).
 _HEAP_TYPE, _HAS_COLLECTOR, _MANAGED_DICT = 1 << 9, 1 << 14, 1 << 4
+_MANAGED_WEAKREF = 1 << 3  # 3.12 and later
+_POINTER_BYTES = 8
 _MANAGED_DICT_EXISTS = sys.version_info >= (3, 11)
+
+# Packages whose metaclasses define a hash that is known to be harmless; every process with torch has both, and keying
+# types by id would cost each census there half as much again.
+_TRUSTED_PACKAGES = frozenset({"typing_extensions", "torch"})
 
 _C_FUNCTIONS = (type(object.__sizeof__), type(object.__init__), type(object.__new__))
 
@@ -50,6 +56,19 @@ def has_managed_dict(cls: type) -> bool:
     return _MANAGED_DICT_EXISTS and bool(_flags_of(cls) & _MANAGED_DICT)
 
 
+def header_bytes(cls: type) -> int:
+    """Return what lies before an instance: the collector's links, and the links to attributes and weak references.
+
+    ``sys.getsizeof`` adds the same; it cannot be used since it calls overrides of ``__sizeof__``.
+    """
+    flags = _flags_of(cls)
+    collector = 2 * _POINTER_BYTES if flags & _HAS_COLLECTOR else 0
+    managed = _MANAGED_DICT if _MANAGED_DICT_EXISTS else 0
+    if sys.version_info >= (3, 12):
+        managed |= _MANAGED_WEAKREF
+    return collector + (2 * _POINTER_BYTES if flags & managed else 0)
+
+
 def type_name(cls: type) -> str:
     """Name a type ``module.QualName``, builtins without their module; no code of the class or metaclass runs.
 
@@ -67,7 +86,7 @@ def type_name(cls: type) -> str:
 
 
 def with_subclasses(classes: Iterable[type]) -> list[type]:
-    """Return the classes and all their subclasses, each once. Virtual subclasses (``ABC.register``) are not among them."""
+    """Return the classes and all their subclasses, each once; ``ABC.register`` makes no subclass."""
     found: dict[int, type] = {}
     pending = list(classes)
     while pending:
@@ -85,13 +104,21 @@ def types_hash_plainly() -> bool:
 
     Cost: one look at each metaclass, some tens of microseconds.
     """
-    for meta in with_subclasses([type]):
-        for cls in _mro_of(meta):
-            if cls is type:
-                break
-            if not {"__hash__", "__eq__"}.isdisjoint(_namespace_of(cls)):
-                return False
+    return all(map(hashes_plainly, with_subclasses([type])))
+
+
+def hashes_plainly(meta: type) -> bool:
+    """Say whether hashing a class of this metaclass runs no stranger's code."""
+    for cls in _mro_of(meta):
+        if cls is type:
+            return True
+        if not {"__hash__", "__eq__"}.isdisjoint(_namespace_of(cls)) and not _is_trusted(cls):
+            return False
     return True
+
+
+def _is_trusted(meta: type) -> bool:
+    return type_name(meta).partition(".")[0] in _TRUSTED_PACKAGES
 
 
 def tally(objects: Sequence[object]) -> list[tuple[type, int]]:
@@ -114,9 +141,7 @@ class TypeFilter:
         classes = list(wanted)
         self._plain = types_hash_plainly()
         self._contains: Callable[[object], bool]
-        self._contains = (
-            frozenset(classes).__contains__ if self._plain else frozenset(map(id, classes)).__contains__
-        )
+        self._contains = frozenset(classes).__contains__ if self._plain else frozenset(map(id, classes)).__contains__
 
     def matches(self, types: Iterable[type]) -> Iterable[bool]:
         """Return for each type whether it is wanted."""
@@ -125,13 +150,6 @@ class TypeFilter:
     def pick(self, objects: Sequence[object], types: Iterable[type] | None = None) -> list[object]:
         """Return the objects of the wanted types; ``types``, where given, are theirs in order."""
         return list(compress(objects, self.matches(map(type, objects) if types is None else types)))
-
-    def drop(self, objects: Sequence[object], types: Iterable[type]) -> list[object]:
-        """Return the objects whose types are not wanted; ``types`` are theirs in order."""
-        return list(compress(objects, map(_NOT, self.matches(types))))
-
-
-_NOT = False.__eq__  # bool to its negation at C speed
 
 
 def untracked(objects: Iterable[object]) -> Iterable[object]:

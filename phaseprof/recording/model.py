@@ -64,6 +64,7 @@ class ProcessRun:
 
     Attributes:
         series: (point name, metric) to its series; points are never mixed.
+        first_counts: (point name, metric) to generation and count of types whose count never changed.
         charges: (phase label, metric) to the change per generation that happened while it was the innermost phase.
     """
 
@@ -73,6 +74,7 @@ class ProcessRun:
         self.generations: list[Generation] = []
         self.series: dict[tuple[str, str], Series] = {}
         self.charges: dict[tuple[str, str], Series] = {}
+        self.first_counts: dict[tuple[str, str], tuple[int, float]] = {}
         self.phases: dict[str, PhaseTotals] = {}
         self.watches: dict[str, fmt.Watch] = {}
         self.violations: list[fmt.Violation] = []
@@ -148,7 +150,22 @@ class ProcessRun:
     def _add_metrics(self, record: fmt.Metrics) -> None:
         self.last_ns = max(self.last_ns, record.t)
         for metric, value in record.v.items():
-            self._series(record.at, metric).put(record.g, value)
+            if metric.startswith("count/"):
+                self._add_count(record.at, metric, record.g, value)
+            else:
+                self._series(record.at, metric).put(record.g, value)
+
+    def _add_count(self, at: str, metric: str, generation: int, value: float) -> None:
+        """Keep a series only of types whose count has changed: a program has thousands, and most stay as they are."""
+        key = (at, metric)
+        if key in self.series:
+            self.series[key].put(generation, value)
+        elif key not in self.first_counts:
+            self.first_counts[key] = (generation, value)
+        else:
+            series = self._series(at, metric)
+            series.put(*self.first_counts.pop(key))
+            series.put(generation, value)
 
     def _add_watch(self, record: fmt.Watch) -> None:
         self.watches[record.name] = record

@@ -22,8 +22,10 @@ class Series:
         self._stride = 1
 
     def put(self, generation: int, value: float) -> None:
-        """Record ``value`` for ``generation``; generations must not go back."""
+        """Record ``value`` for ``generation``; one that lies before the newest is left out."""
         generations, values = self.generations, self.values
+        if generations and generation < generations[-1]:
+            return
         if generations and (generations[-1] == generation or generations[-1] % self._stride):
             # The last one is either the same generation or off the grid, kept only while it was the newest.
             generations[-1] = generation

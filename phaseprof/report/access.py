@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
 
@@ -59,12 +58,12 @@ class Generations:
         return f"Gen {self.name(ordinal)}: {what}" if ordinal >= 0 else what
 
 
-def watched_count(counts: dict[str, float], name: str) -> float | None:
-    """Find a watched class among counts that may be keyed by its full or its short name."""
-    for key in (name, short_name(name)):
-        if key in counts:
-            return counts[key]
-    return None
+def watched_count(process: ProcessRun, counts: Mapping[str, float], name: str) -> float | None:
+    """Find a watched class among counts by type: by its name, or by its short name where no other watch has that."""
+    if name in counts:
+        return counts[name]
+    short = short_name(name)
+    return None if short in process.watches else counts.get(short)
 
 
 def bounds_text(low: int, high: int) -> str:
@@ -95,9 +94,18 @@ def top_level_phases(process: ProcessRun) -> list[str]:
     return list(dict.fromkeys(outer or [p.name for p in phases] or process.phase_names))
 
 
-def find_watch(process: ProcessRun, name: str) -> fmt.Watch | None:
-    """Return the expectation on a class, given by its full or short name."""
-    for watch in process.watches.values():
-        if name in (watch.name, short_name(watch.name)):
-            return watch
-    return None
+def memory_point(process: ProcessRun) -> str:
+    """Return the point at which memory is compared between generations.
+
+    It is the end of a generation, or the end of the last outer phase where no generation was declared.
+    """
+    points = [GENERATION_END, *(f"after {phase}" for phase in reversed(top_level_phases(process)))]
+    measured = (p for p in points if any(series_of(process, m, point=p) for m in ("rss_bytes", "anonymous_bytes")))
+    return next(measured, GENERATION_END)
+
+
+def count_generations(process: ProcessRun) -> int:
+    """Return how many generations were recorded; turns that nobody declared are counted by their readings."""
+    if process.generations:
+        return len(process.generations)
+    return 1 + max((s.generations[-1] for s in process.series.values() if len(s)), default=-1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
-from phaseprof.report.access import GENERATION_END, Generations, bounds_text, is_within, short_name
+from phaseprof.report.access import GENERATION_END, Generations, bounds_text, is_within, watched_count
 from phaseprof.report.text import Column, Report, Style, columns, section
 
 
@@ -41,6 +41,8 @@ class WatchedCount:
 class CountsReport(Report):
     """Watched classes beside what is expected of them."""
 
+    derived = ("n_broken",)
+
     rows: tuple[WatchedCount, ...]
 
     @property
@@ -54,7 +56,7 @@ class CountsReport(Report):
 
     def _body(self, style: Style) -> list[str]:
         if not self.rows:
-            return ["No class is watched; watch(cls, expected=...) says what must be there how many times."]
+            return ["No class is watched; watch(cls, expected=n) says how many there must be."]
         layout = (Column("Class", 18), Column("Now", 6), Column("Expected", 8), Column("Seen", 6))
         cells = [
             (r.name, "-" if r.now is None else f"{r.now:,}", _bounds_cell(r), _seen_cell(r)) for r in self.rows
@@ -93,14 +95,14 @@ def build_counts(process: ProcessRun) -> CountsReport:
 
 def _watched(process: ProcessRun, watch: fmt.Watch, names: Generations) -> WatchedCount:
     low, high, latest = _readings(process, watch)
-    broken = [v for v in process.violations if short_name(v.name) == short_name(watch.name)]
+    broken = [v for v in process.violations if v.name == watch.name]
     now = latest
     if now is None and broken:
         now = broken[-1].found
     seen = [n for n in (low, high, *(v.found for v in broken)) if n is not None]
     first = broken[0] if broken else None
     return WatchedCount(
-        short_name(watch.name), watch.low, watch.high, now, min(seen, default=None), max(seen, default=None),
+        watch.name, watch.low, watch.high, now, min(seen, default=None), max(seen, default=None),
         is_broken=now is not None and not is_within(now, watch.low, watch.high),
         broken_since=None if first is None else names.name(first.since if first.since >= 0 else first.g),
         phase="" if first is None else first.phase,
@@ -109,10 +111,10 @@ def _watched(process: ProcessRun, watch: fmt.Watch, names: Generations) -> Watch
 
 def _readings(process: ProcessRun, watch: fmt.Watch) -> tuple[int | None, int | None, int | None]:
     """Return the least and largest count at any point, and the newest: at the end of a generation, else anywhere."""
-    keys = {f"watched/{watch.name}", f"watched/{short_name(watch.name)}"}
-    found = [(at, s) for (at, metric), s in process.series.items() if metric in keys and len(s)]
-    counts = [s.counts for s in process.snapshots if short_name(watch.name) in s.counts]
-    seen = [n for c in counts if (n := c[short_name(watch.name)]) is not None]
+    key = f"watched/{watch.name}"
+    found = [(at, s) for (at, metric), s in process.series.items() if metric == key and len(s)]
+    taken = (watched_count(process, s.counts, watch.name) for s in process.snapshots)
+    seen = [int(n) for n in taken if n is not None]
     seen += [int(n) for _, s in found for n in (min(s.values), max(s.values))]
     newest = sorted(found, key=lambda pair: (pair[1].generations[-1], pair[0] == GENERATION_END))
     if not seen:

@@ -10,14 +10,11 @@ from phaseprof.report.access import (
     GENERATION_END,
     bounds_text,
     devices_in,
-    find_watch,
     is_within,
     metrics_under,
-    short_name,
-    value_at,
 )
 from phaseprof.report.moments import Moment, find_moment, list_moments
-from phaseprof.report.snapshot import verdict_mark, watched_lines
+from phaseprof.report.snapshot import counts_at, verdict_mark, watched_lines
 from phaseprof.report.text import Report, Style, bytes_cell, change_cell, fit, pad, section, text_width
 
 MAX_UNWATCHED = 10  # types without expectation that are listed, by growth
@@ -39,7 +36,10 @@ class MemoryGrowth:
 
 @dataclass(frozen=True)
 class CountChange:
-    """Live instances of a type at the baseline and now; bounds are -1 where nothing is expected."""
+    """Live instances of a type at the baseline and now; bounds are -1 where nothing is expected.
+
+    ``point`` is where they were counted, if that is not the moments themselves.
+    """
 
     name: str
     baseline: int
@@ -47,6 +47,7 @@ class CountChange:
     low: int = -1
     high: int = -1
     is_watched: bool = False
+    point: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,15 +58,13 @@ class GrowthReport(Report):
         baseline: label of the moment compared with, ``None`` where nothing was recorded.
         current: label of the newest moment.
         memory: RAM first, then each device's allocated bytes.
-        counts: watched classes, then the types that grew most.
-        counted_at: point at which types were counted, if it is not the moments themselves.
+        counts: watched classes, then the types that grew most; those counted at the moments before others.
     """
 
     baseline: str | None
     current: str | None
     memory: tuple[MemoryGrowth, ...]
     counts: tuple[CountChange, ...]
-    counted_at: str = ""
 
     def render(self, style: Style) -> str:
         """Lay the comparison out as text."""
@@ -80,16 +79,19 @@ class GrowthReport(Report):
             lines.append("(one moment only: nothing to compare it with yet)")
         for memory in self.memory:
             lines += ["", f"{memory.name} Usage:", *_memory_lines(memory)]
-        where = f" (at {self.counted_at})" if self.counted_at else ""
-        return [*lines, "", f"Object Count Changes{where}:", *self._count_lines(style)]
+        points = dict.fromkeys(change.point for change in self.counts) or {"": None}
+        for point in points:
+            where = f" (at {point})" if point else ""
+            lines += ["", f"Object Count Changes{where}:", *self._count_lines(point, style)]
+        return lines
 
-    def _count_lines(self, style: Style) -> list[str]:
+    def _count_lines(self, point: str, style: Style) -> list[str]:
         if not self.counts:
             return ["   not counted"]
         name_width = max([18, *(min(36, text_width(c.name)) for c in self.counts)])
         width = max([6, *(len(str(n)) for c in self.counts for n in (c.baseline, c.current))])
         lines = []
-        for c in self.counts:
+        for c in (change for change in self.counts if change.point == point):
             numbers = f"{c.baseline:>{width}} {style.mark('arrow')} {c.current:>{width}} ({c.current - c.baseline:+d})"
             lines.append(f"   {pad(fit(c.name, name_width, style), name_width)} : {numbers}{_verdict(c, style)}")
         return lines
@@ -124,8 +126,8 @@ def build_growth(process: ProcessRun, baseline: str | None = None) -> GrowthRepo
     if first is None or not moments:
         return GrowthReport(None, None, (), ())
     last = moments[-1]
-    counts, counted_at = _count_changes(process, first, last)
-    return GrowthReport(first.label, last.label, _memory_changes(first, last), counts, counted_at)
+    changes = _count_changes(process, first, last)
+    return GrowthReport(first.label, last.label, _memory_changes(first, last), changes)
 
 
 def _memory_changes(first: Moment, last: Moment) -> tuple[MemoryGrowth, ...]:
@@ -138,33 +140,41 @@ def _memory_changes(first: Moment, last: Moment) -> tuple[MemoryGrowth, ...]:
     return tuple(MemoryGrowth(name, a, b) for name, a, b in pairs if a is not None and b is not None)
 
 
-def _count_changes(process: ProcessRun, first: Moment, last: Moment) -> tuple[tuple[CountChange, ...], str]:
-    """Compare counts taken at the moments; where they were not, counts of the generations they lie in."""
+def _count_changes(process: ProcessRun, first: Moment, last: Moment) -> tuple[CountChange, ...]:
+    """Compare counts taken at both moments; types that were not, by the counts at the ends of generations."""
     before, after = _counts(process, first), _counts(process, last)
-    if before.keys() & after.keys():
-        return _changes(process, before, after), ""
-    series = {**metrics_under(process, "count/"), **metrics_under(process, "watched/")}
-    before, after = {}, {}
-    for name, readings in series.items():
-        start = value_at(readings, first.generation)
-        before[short_name(name)] = int(readings.values[0] if start is None else start)
-        after[short_name(name)] = int(readings.last)
-    return _changes(process, before, after), GENERATION_END if before else ""
+    both = before.keys() & after.keys()
+    direct = _changes(process, {n: before[n] for n in both}, {n: after[n] for n in both}, "")
+    start = max(first.generation, _first_counted(process))
+    before = {**counts_at(process, start), **before}
+    after = counts_at(process, max(last.generation, start))
+    rest = (before.keys() & after.keys()) - both
+    ends = _changes(process, {n: before[n] for n in rest}, {n: after[n] for n in rest}, GENERATION_END)
+    return (*direct, *ends)
+
+
+def _first_counted(process: ProcessRun) -> int:
+    counted = (*metrics_under(process, "watched/").values(), *metrics_under(process, "count/").values())
+    return min((series.generations[0] for series in counted), default=0)
 
 
 def _counts(process: ProcessRun, moment: Moment) -> dict[str, int]:
     return {**moment.counts, **{line.name: line.count for line in watched_lines(process, moment)}}
 
 
-def _changes(process: ProcessRun, before: Mapping[str, int], after: Mapping[str, int]) -> tuple[CountChange, ...]:
+def _changes(
+    process: ProcessRun, before: Mapping[str, int], after: Mapping[str, int], point: str
+) -> tuple[CountChange, ...]:
     watched, others = [], []
     for name in after.keys() & before.keys():
-        watch = find_watch(process, name)
+        watch = process.watches.get(name)
         if watch is not None:
-            watched.append(CountChange(name, before[name], after[name], watch.low, watch.high, is_watched=True))
+            watched.append(
+                CountChange(name, before[name], after[name], watch.low, watch.high, is_watched=True, point=point)
+            )
         elif after[name] != before[name]:
-            others.append(CountChange(name, before[name], after[name]))
-    order = {short_name(name): at for at, name in enumerate(process.watches)}
-    watched.sort(key=lambda c: order.get(c.name, len(order)))
+            others.append(CountChange(name, before[name], after[name], point=point))
+    order = list(process.watches)
+    watched.sort(key=lambda c: order.index(c.name))
     others.sort(key=lambda c: (c.baseline - c.current, c.name))
     return (*watched, *others[:MAX_UNWATCHED])

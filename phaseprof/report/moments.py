@@ -51,6 +51,8 @@ def recorded_moments(process: ProcessRun) -> list[Moment]:
     points = {f"after {phase}": f"After {phase}" for phase in top_level_phases(process)}
     if not any(point in points for point, _ in process.series):
         points = {GENERATION_END: "End"}
+    if not any(point in points for point, _ in process.series):
+        points = {point: point for point, metric in process.series if metric == "rss_bytes"}
     order = {point: at for at, point in enumerate(points)}
     readings: dict[tuple[int, int], dict[str, float]] = {}
     for (point, metric), series in process.series.items():

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import DeviceReading
-from phaseprof.report.access import bounds_text, devices_in, is_within, short_name, watched_count
+from phaseprof.report.access import (
+    GENERATION_END,
+    bounds_text,
+    devices_in,
+    is_within,
+    metrics_under,
+    short_name,
+    value_at,
+    watched_count,
+)
 from phaseprof.report.moments import Moment, find_moment
 from phaseprof.report.text import Report, Style, bytes_cell, fit, pad, section, text_width
 
@@ -46,6 +56,7 @@ class SnapshotReport(Report):
         watched: watched classes beside their expectation.
         common: lists, dicts, arrays and tensors, where they were counted.
         others: every other count that was taken.
+        counted_at: point at which objects were counted, if it is not this moment itself.
     """
 
     label: str
@@ -55,6 +66,7 @@ class SnapshotReport(Report):
     watched: tuple[CountLine, ...]
     common: tuple[CountLine, ...]
     others: Mapping[str, int]
+    counted_at: str = ""
 
     def render(self, style: Style) -> str:
         """Lay the snapshot out as text."""
@@ -79,7 +91,8 @@ class SnapshotReport(Report):
 
     def _count_lines(self, style: Style) -> list[str]:
         counts = [*self.watched, *self.common]
-        lines = [f"{style.icon('counts')}Object Counts:"]
+        where = f" (at {self.counted_at})" if self.counted_at else ""
+        lines = [f"{style.icon('counts')}Object Counts{where}:"]
         if not counts:
             return [*lines, "   not counted at this point"]
         width = max([NAME_WIDTH, *(min(40, text_width(c.name) + 1) for c in counts)])
@@ -102,7 +115,7 @@ def verdict_mark(expected: str, *, is_broken: bool, style: Style) -> str:
         return ""
     if not is_broken:
         return f"  <- {expected}" if expected.startswith("should") else f"  <- ({expected})"
-    return f"  <- {style.icon('bad')}PROBLEM! {expected}"
+    return f"  <- {style.icon('bad')}PROBLEM! {expected.replace('exactly ', '')}"
 
 
 def build_snapshot(process: ProcessRun, label: str) -> SnapshotReport:
@@ -115,7 +128,11 @@ def build_snapshot(process: ProcessRun, label: str) -> SnapshotReport:
 
 
 def report_moment(process: ProcessRun, moment: Moment) -> SnapshotReport:
-    """Make the snapshot report of a moment."""
+    """Make the snapshot report of a moment; where no objects were counted at it, by the counts of its generation."""
+    counted_at = ""
+    if not moment.counts and not watched_lines(process, moment):
+        counts = counts_at(process, moment.generation)
+        moment, counted_at = replace(moment, counts=counts), GENERATION_END if counts else ""
     values = moment.values
     devices = devices_in(values)
     own = {k: v for k, v in values.items() if "/" not in k}
@@ -128,7 +145,7 @@ def report_moment(process: ProcessRun, moment: Moment) -> SnapshotReport:
             taken.add(name)
     others = {name: count for name, count in moment.counts.items() if name not in taken}
     readings = tuple(DeviceReading(device, _counters(values, device)) for device in devices)
-    return SnapshotReport(moment.label, moment.generation, own, readings, watched, tuple(common), others)
+    return SnapshotReport(moment.label, moment.generation, own, readings, watched, tuple(common), others, counted_at)
 
 
 def _counters(values: Mapping[str, float], device: str) -> dict[str, int]:
@@ -143,13 +160,23 @@ def _common_count(moment: Moment, name: str) -> int | None:
     return None if arrays is None else int(arrays)
 
 
+def counts_at(process: ProcessRun, generation: int) -> dict[str, int]:
+    """Return the newest counts at the end of a generation, watched ones and by type, under their short names."""
+    by_type = metrics_under(process, "count/")
+    shared = Counter(map(short_name, by_type))
+    series = {short_name(name) if shared[short_name(name)] == 1 else name: s for name, s in by_type.items()}
+    series.update(metrics_under(process, "watched/"))
+    found = {name: value_at(readings, generation) for name, readings in series.items()}
+    return {name: int(count) for name, count in found.items() if count is not None}
+
+
 def watched_lines(process: ProcessRun, moment: Moment) -> tuple[CountLine, ...]:
     """Return the watched classes that were counted at a moment, beside what is expected of them."""
-    counts: dict[str, float] = {k[8:]: v for k, v in moment.values.items() if k.startswith("watched/")}
-    counts = {**moment.counts, **counts}  # subclasses are part of a watched count, not of a count by type
+    exact = {k.removeprefix("watched/"): v for k, v in moment.values.items() if k.startswith("watched/")}
     lines = []
     for watch in process.watches.values():
-        count = watched_count(counts, watch.name)
+        # A count by type leaves out subclasses, so it serves only where the watch itself was not counted.
+        count = exact.get(watch.name, watched_count(process, moment.counts, watch.name))
         if count is not None:
-            lines.append(CountLine(short_name(watch.name), int(count), watch.low, watch.high))
+            lines.append(CountLine(watch.name, int(count), watch.low, watch.high))
     return tuple(lines)

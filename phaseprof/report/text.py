@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from math import isfinite
-from typing import Protocol
+from typing import ClassVar
 
 from phaseprof.units import format_bytes, format_signed_bytes
 
 RULE_WIDTH = 70  # the width of the rules around a heading; text below may use the whole width
+_MORE = "    "  # leads the rest of a broken line
 MAX_LABEL = 2000  # characters of a label that are looked at; the rest cannot be shown anyway
 
 _ICONS = {
@@ -20,15 +21,7 @@ _ICONS = {
     "bad": "❌ ", "good": "✅ ", "warning": "⚠️ ", "cost": "⏱️ ", "findings": "🚨 ", "explained": "🧮 ", "ranks": "🗂️ ",
     "phases": "🧭 ",
 }  # fmt: skip
-_MARKS = {"arrow": ("→", "->"), "ellipsis": ("…", "..."), "warning": ("⚠️", "(!)"), "about": ("≈", "about")}
-
-
-class Stream(Protocol):
-    """What :func:`style_for` looks at: a text stream, whose ``encoding`` is ``None`` for one in memory."""
-
-    @property
-    def encoding(self) -> str | None:
-        """Name of the encoding."""
+_MARKS = {"arrow": ("→", "->"), "ellipsis": ("…", "..."), "warning": ("⚠️", "!")}
 
 
 @dataclass(frozen=True)
@@ -43,7 +36,7 @@ class Style:
         return _ICONS[name] if self.unicode else ""
 
     def mark(self, name: str) -> str:
-        """Return a mark within a line: arrow, ellipsis, warning, about."""
+        """Return a mark within a line: arrow, ellipsis, warning."""
         return _MARKS[name][0 if self.unicode else 1]
 
 
@@ -53,14 +46,14 @@ def style_for(stream: object, environ: Mapping[str, str]) -> Style:
     Args:
         stream: where the text will go; a stream without an encoding is text in memory, which takes everything.
         environ: ``PHASEPROF_ASCII`` or ``NO_COLOR`` set, or ``TERM=dumb``, ask for plain text; ``COLUMNS`` narrower
-            than 80 narrows the text, down to 40.
+            than 80 narrows the text, down to 50.
     """
     encoding = getattr(stream, "encoding", None) or "utf-8"
     plain = environ.get("PHASEPROF_ASCII", "") not in ("", "0") or bool(environ.get("NO_COLOR"))
     plain = plain or environ.get("TERM") == "dumb"
     columns = environ.get("COLUMNS", "")
     width = int(columns) if columns.isascii() and columns.isdigit() else 80
-    return Style(unicode=not plain and _takes_unicode(encoding), width=min(80, max(40, width)))
+    return Style(unicode=not plain and _takes_unicode(encoding), width=min(80, max(50, width)))
 
 
 def _takes_unicode(encoding: str) -> bool:
@@ -72,7 +65,12 @@ def _takes_unicode(encoding: str) -> bool:
 
 
 class Report:
-    """Base of every report: frozen data that renders itself; holds no state of its own."""
+    """Base of every report: frozen data that renders itself; holds no state of its own.
+
+    ``derived`` names the properties that :meth:`to_dict` gives beside the fields.
+    """
+
+    derived: ClassVar[tuple[str, ...]] = ()
 
     def render(self, style: Style) -> str:
         """Return the report as text, without a final newline."""
@@ -80,18 +78,19 @@ class Report:
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as JSON-ready data: lists, text keys, ``None`` for numbers that are not finite."""
-        if not is_dataclass(self):
-            raise NotImplementedError
-        plain = to_plain(asdict(self))
-        assert isinstance(plain, dict)
-        return plain
+        names: list[str] = [f.name for f in fields(self)] if is_dataclass(self) else []
+        return {name: to_plain(getattr(self, name)) for name in (*names, *self.derived)}
 
     def __str__(self) -> str:
         return self.render(style_for(sys.stdout, os.environ))
 
 
 def to_plain(value: object) -> object:
-    """Turn nested tuples and mappings into lists and dicts that every JSON encoder takes."""
+    """Turn nested reports, records, tuples and mappings into lists and dicts that every JSON encoder takes."""
+    if isinstance(value, Report):
+        return value.to_dict()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: to_plain(getattr(value, f.name)) for f in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list)):
@@ -105,8 +104,10 @@ def char_width(char: str) -> int:
     """Return the columns that one character takes: 0, 1 or 2."""
     if char < "\u0300":
         return 1
-    if unicodedata.combining(char) or char == "\ufe0f":
+    if unicodedata.combining(char):
         return 0
+    if char == "\ufe0f":  # asks for the emoji form of the character before it, which is then two columns wide
+        return 1
     return 2 if unicodedata.east_asian_width(char) in "WF" else 1
 
 
@@ -193,12 +194,30 @@ def heading(title: str, icon: str, style: Style, *, width: int = RULE_WIDTH) -> 
 
 def section(title: str, icon: str, body: Sequence[str], style: Style, *, width: int = RULE_WIDTH) -> str:
     """Return a heading, its body and a closing rule as one text."""
-    return "\n".join([*heading(title, icon, style, width=width), *body, rule(style, width=width)])
+    return join([*heading(title, icon, style, width=width), *body, rule(style, width=width)], style)
+
+
+def join(lines: Iterable[str], style: Style) -> str:
+    """Join laid-out lines; one that is too wide for a narrow terminal, or holds a large figure, goes on below."""
+    return "\n".join(part for line in lines for part in _break(line, style))
+
+
+def _break(line: str, style: Style) -> list[str]:
+    if text_width(line) <= style.width:
+        return [line]
+    head, arrow, note = line.partition("  <- ")
+    if arrow and head.strip():
+        return [*_break(head, style), *_break(f"{_MORE}<- {note}", style)]
+    start = _head(line, style.width)
+    cut = start.rfind(" ", len(_MORE) + 1)
+    if cut < style.width // 3:
+        cut = len(start)
+    return [start[:cut].rstrip(), *_break(_MORE + line[cut:].lstrip(), style)]
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of a table: its title, least width, and on which side its cells stand."""
+    """One column of a table: its title, least width, and on which side its cells stand (the first always left)."""
 
     title: str
     width: int = 12
@@ -208,13 +227,13 @@ class Column:
 def columns(
     layout: Sequence[Column], rows: Sequence[Sequence[str]], style: Style, *, notes: Sequence[str] = ()
 ) -> list[str]:
-    """Lay out a table: titles, dashes, rows; the first column takes what the others leave, and is shortened to it.
+    """Lay out a table: titles, dashes, rows; the first column stands left, and is shortened to what the others leave.
 
     Args:
         layout: the columns; the first holds names.
         rows: cells as text, one for each column.
         style: its width bounds each line, notes included as far as they fit.
-        notes: text behind a row, by its index; empty for none.
+        notes: text behind a row, by its index, or under it where it does not fit; empty for none.
     """
     widths = [max([c.width, len(c.title), *(text_width(row[at]) for row in rows)]) for at, c in enumerate(layout)]
     others = sum(widths[1:]) + len(widths) - 1
@@ -223,16 +242,22 @@ def columns(
     lines = [_row([c.title for c in layout], layout, widths, style)]
     lines.append(" ".join("-" * width for width in widths))
     for at, row in enumerate(rows):
-        line = _row(row, layout, widths, style)
-        note = notes[at] if at < len(notes) else ""
-        room = style.width - text_width(line) - 2
-        lines.append(f"{line}  {fit(note, room, style)}" if note and room > 8 else line.rstrip())
+        lines += _with_note(_row(row, layout, widths, style), notes[at] if at < len(notes) else "", style)
     return [line.rstrip() for line in lines]
+
+
+def _with_note(line: str, note: str, style: Style) -> list[str]:
+    if not note:
+        return [line]
+    if text_width(line) + 2 + text_width(clean(note, style)) <= style.width:
+        return [f"{line}  {clean(note, style)}"]
+    return [line, _MORE + fit(note, style.width - len(_MORE), style)]
 
 
 def _row(cells: Sequence[str], layout: Sequence[Column], widths: Sequence[int], style: Style) -> str:
     fitted = (fit(cell, width, style) for cell, width in zip(cells, widths, strict=True))
-    return " ".join(pad(t, w, right=c.right) for t, w, c in zip(fitted, widths, layout, strict=True))
+    sides = (column.right and at > 0 for at, column in enumerate(layout))
+    return " ".join(pad(t, w, right=right) for t, w, right in zip(fitted, widths, sides, strict=True))
 
 
 def elide(n_rows: int, *, head: int = 12, tail: int = 18) -> tuple[int, int]:

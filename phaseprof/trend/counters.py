@@ -5,14 +5,18 @@ What is asked: does the growth recur, has it ended, does it die away?
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from phaseprof.trend.robust import Floats, drift_test
+from phaseprof.trend.judgement import Shape
+from phaseprof.trend.robust import ROUNDING, Floats, drift_test
 from phaseprof.trend.shape import SLOWER, Outcome, halves, keeps_pace, laplace, trend_of_rate
 
 LEAST = 7  # readings: six rises in a row have a chance of 1 in 64
 FALLS = 0.01  # of the rises: what may fall before a series is no counter
+STEADY = -0.7  # Laplace's statistic of a few steps; a cache that meets its last size classes lies at -1 and below
 DECAYED = 0.2  # a tail slower than this share of the early rate has to prove that it keeps its pace
 
 
@@ -22,32 +26,48 @@ def is_counter(y: Floats) -> bool:
     return bool(-steps[steps < 0].sum() <= FALLS * steps[steps > 0].sum())
 
 
-def judge_counter(x: Floats, y: Floats) -> Outcome:
+def judge_counter(x: Floats, y: Floats, early: float = 0.0) -> Outcome:
     """Judge a series that does not fall.
 
     Args:
         x: (n,) positions, warm-up already cut.
         y: (n,) values.
+        early: growth per generation during the warm-up, where that is known.
 
+    Growth has ended once the series stood still for more than twice its longest pause between rises; after one such
+    pause, or the first missing rise of a series that rose by the same at every reading, it is *growing*, no leak yet.
     Smallest n: 7 for a leak, 3 for anything. Cost: O(n^2).
     """
-    y = np.maximum.accumulate(y)
-    begin = _after_pause(x, rise_indices(y))
-    x, y = x[begin:], y[begin:]
+    unit = float(np.median(np.diff(x)))
+    outcome = _judge((x - x[0]) / unit, np.maximum.accumulate(y), early * unit)
+    since = None if outcome.since is None else float(x[0]) + outcome.since * unit
+    return replace(outcome, since=since, begin=float(x[0]) + (outcome.begin or 0.0) * unit)
+
+
+def _judge(x: Floats, y: Floats, early: float) -> Outcome:
+    """Judge where positions count readings, so that a reading every tenth generation is judged like one in each."""
+    pause_end = _after_pause(x, rise_indices(y))
+    x, y = x[pause_end:], y[pause_end:]
+    begin = float(x[0])
     rises = rise_indices(y)
     since = float(x[0] if len(rises) == 0 or rises[0] <= 1 else x[rises[0]])
     if len(rises) == 0:
         return Outcome("stable", "flat", begin, limit=float(y[-1]))
     if len(rises) < 3:
         return Outcome("step", "step", begin, since, 0.5 ** len(rises), float(y[-1]))
-    if _ended(x, rises):
+    longest = float(np.diff(np.concatenate(([x[0]], x[rises]))).max())
+    pause = float(x[-1] - x[rises[-1]])
+    if pause > 2 * longest:
         return Outcome("plateau", "saturating", begin, since, 0.5 ** len(rises), float(y[-1]))
-    return _judge_rising(x, y, begin, since)
+    outcome = _judge_rising(x, y, Outcome("growing", "staircase", begin, since, 0.1), early)
+    if outcome.verdict == "leak" and _is_overdue(x, y, rises, longest):
+        return replace(outcome, verdict="growing")
+    return outcome
 
 
 def rise_indices(y: Floats) -> NDArray[np.intp]:
     """Return the indices of the readings that stand above the one before."""
-    return np.flatnonzero(np.diff(y) > 1e-9 * float(np.ptp(y))) + 1
+    return np.flatnonzero(np.diff(y) > ROUNDING * float(np.ptp(y))) + 1
 
 
 def _after_pause(x: Floats, rises: NDArray[np.intp]) -> int:
@@ -64,41 +84,65 @@ def _after_pause(x: Floats, rises: NDArray[np.intp]) -> int:
     return int(rises[longest]) - 1 if unlike and longest <= len(gaps) - 3 else 0
 
 
-def _ended(x: Floats, rises: NDArray[np.intp]) -> bool:
-    """Whether the series has stood still for more than twice its longest pause between rises."""
-    pauses = np.diff(np.concatenate(([x[0]], x[rises])))
-    return bool(x[-1] - x[rises[-1]] > 2 * pauses.max())
+def _is_overdue(x: Floats, y: Floats, rises: NDArray[np.intp], longest: float) -> bool:
+    """Whether the next rise has not come when it should: growth may have ended, but this is not sure yet.
+
+    Where every reading rose by the same, one that does not is enough. Else the stand must be the longest so far, and
+    after 8 rises or more, so long that rises at random times would leave it in one of ten cases or fewer.
+    """
+    pause = float(x[-1] - x[rises[-1]])
+    if _is_clockwork(x, y, rises):
+        return pause > 0
+    chance = (1 - pause / float(x[-1] - x[0])) ** len(rises) if len(rises) >= 8 else 0.0
+    return pause > longest and chance < 0.1
 
 
-def _judge_rising(x: Floats, y: Floats, begin: int, since: float) -> Outcome:
-    cut = _fast_start(x, y)
+def _is_clockwork(x: Floats, y: Floats, rises: NDArray[np.intp]) -> bool:
+    """Whether every reading rose by the same, up to the last that rose."""
+    rates = np.diff(y[: rises[-1] + 1]) / np.diff(x[: rises[-1] + 1])
+    return bool(rates.max() <= 1.01 * rates.min())
+
+
+def _judge_rising(x: Floats, y: Floats, unsure: Outcome, early: float) -> Outcome:
+    cut = _steady_from(x, y, early if _is_dense(y) else 0.0)
+    if cut is None:
+        return _saturating(x, y, unsure)
     tail_x, tail_y = x[cut:], y[cut:]
     pace = trend_of_rate(tail_x, tail_y)
-    decayed = cut > 0 and _rate(tail_x, tail_y) < DECAYED * _rate(x[: cut + 1], y[: cut + 1])
-    if pace < 0 or (decayed and not keeps_pace(tail_x, tail_y, x[0] - 1)):
-        return _saturating(x, y, begin, since)
     p = _chance(tail_x, tail_y)
     if p is None:
-        return Outcome("growing", "staircase", begin + cut, since, 0.1)
-    if pace > 0:
-        return Outcome("leak", "superlinear", begin + cut, since, p)
-    return Outcome("leak", "linear" if _is_dense(tail_y) else "staircase", begin + cut, since, p)
+        return replace(unsure, begin=float(tail_x[0]))
+    shape: Shape = "superlinear" if pace > 0 else "linear" if _is_dense(tail_y) else "staircase"
+    return replace(unsure, verdict="leak", shape=shape, begin=float(tail_x[0]), p=p)
 
 
-def _fast_start(x: Floats, y: Floats) -> int:
-    """Readings to pass over at the begin because growth was faster then than it is since.
+def _steady_from(x: Floats, y: Floats, early: float) -> int | None:
+    """Index from which growth keeps its pace; ``None`` if it dies away to the end.
 
-    A quarter at a time, while growth slows and seven readings remain. Where nearly every reading rises a halved pace is
-    enough, since one fast reading among steady ones is a knee that no rank test can see.
+    Passes over a quarter of what is left at a time, down to a fifth of all or seven readings. A part will do if growth
+    does not slow in it and is either no slower than a fifth of all before it, or proven not to die away.
     """
     cut = 0
     while True:
         rest_x, rest_y = x[cut:], y[cut:]
-        slows = trend_of_rate(rest_x, rest_y) < 0 or (_is_dense(rest_y) and halves(rest_x, rest_y) <= SLOWER)
-        quarter = max(1, len(rest_x) // 4)
-        if not slows or len(rest_x) - quarter < LEAST:
+        before = max(early, _rate(x[: cut + 1], y[: cut + 1]) if cut else 0.0)
+        if not _slows(rest_x, rest_y) and (
+            _rate(rest_x, rest_y) >= DECAYED * before or keeps_pace(rest_x, rest_y, x[0] - 1)
+        ):
             return cut
+        quarter = max(1, len(rest_x) // 4)
         cut += quarter
+        if len(x) - cut < max(LEAST, len(x) // 5) or len(rise_indices(y[cut:])) < 3:
+            return None
+
+
+def _slows(x: Floats, y: Floats) -> bool:
+    """Whether growth slows. Where nearly every reading rises, less pace in the second half is enough.
+
+    One fast reading among steady ones is a knee, which no rank test can see; it costs only readings to pass over.
+    """
+    knee = _is_dense(y) and len(y) >= LEAST + 2 and halves(x, y) <= SLOWER
+    return knee or trend_of_rate(x, y) < 0
 
 
 def _is_dense(y: Floats) -> bool:
@@ -109,14 +153,14 @@ def _rate(x: Floats, y: Floats) -> float:
     return float(y[-1] - y[0]) / float(x[-1] - x[0])
 
 
-def _saturating(x: Floats, y: Floats, begin: int, since: float) -> Outcome:
+def _saturating(x: Floats, y: Floats, unsure: Outcome) -> Outcome:
     """Growth that dies away: a plateau once the last third adds little, growing until then."""
     third = float(np.interp(x[-1] - (x[-1] - x[0]) / 3, x, y))
     late = float(y[-1]) - third
     whole = float(y[-1] - y[0])
     done = late < whole / 10
     limit = float(y[-1]) if done else _extrapolate(x, y)
-    return Outcome("plateau" if done else "growing", "saturating", begin, since, 0.05, limit)
+    return replace(unsure, verdict="plateau" if done else "growing", shape="saturating", limit=limit)
 
 
 def _extrapolate(x: Floats, y: Floats) -> float | None:
@@ -138,6 +182,6 @@ def _chance(x: Floats, y: Floats) -> float | None:
         return max(0.5 ** len(rises), drift) if drift < 0.02 else None
     alike = sizes.max() <= 2 * sizes.min()
     gaps = np.diff(x[rises])
-    regular = len(rises) >= 3 and gaps.min() >= 2 and gaps.max() <= 1.5 * gaps.min()
-    steady = len(rises) >= 5 and laplace(x, y) > -1.3
+    regular = gaps.min() >= 2 and gaps.max() <= (1.0 if len(rises) == 3 else 1.5) * gaps.min()
+    steady = len(rises) >= 5 and laplace(x, y) > STEADY
     return 0.5 ** len(rises) if alike and (regular or steady) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from phaseprof.trend.robust import Floats, noise_of_steps
+from phaseprof.trend.robust import ROUNDING, Floats, noise_of_steps
 from phaseprof.trend.series import Bools
 
 DROP = 5.0  # a fall this many noise widths below the usual move is a drop, not noise
@@ -24,24 +24,23 @@ def drops(y: Floats) -> NDArray[np.intp]:
     steps = np.diff(y)
     if len(steps) < 2:
         return np.zeros(0, np.intp)
-    tolerance = 1e-9 * float(np.ptp(y))
-    usual = min(float(np.median(steps)), 0.0)
-    falls = steps < min(usual - DROP * noise_of_steps(y), -tolerance)
+    tolerance = ROUNDING * float(np.ptp(y))
+    usual, width = noise_of_steps(steps)
+    falls = steps < min(usual - DROP * width, -tolerance)
     last = falls & ~np.append(falls[1:], False)
     return np.flatnonzero(last) + 1
 
 
 def is_toothed(y: Floats, troughs: NDArray[np.intp]) -> bool:
-    """Return whether the drops make teeth: two or more, fewer than the rises, and most of what moves down."""
+    """Return whether the drops make teeth: two or more, fewer than rises, most of what falls, and built up again."""
     steps = np.diff(y)
-    fallen = -float(steps[steps < 0].sum())
+    fallen = -float(np.minimum(steps, 0).sum())
+    risen = float(y[-1] - y[0]) + fallen
     in_drops = float(np.sum(y[troughs - 1] - y[troughs]))
-    return 2 <= len(troughs) <= MOST_DROPS * len(steps) and in_drops >= 0.5 * fallen
+    return 2 <= len(troughs) <= MOST_DROPS * len(steps) and in_drops >= 0.5 * fallen and risen >= 0.5 * fallen
 
 
-def lower_envelope(
-    x: Floats, y: Floats, after_collection: Bools | None = None
-) -> tuple[Floats, Floats]:
+def lower_envelope(x: Floats, y: Floats, after_collection: Bools | None = None) -> tuple[Floats, Floats]:
     """Return the readings that mark the floor of a sawtooth.
 
     Args:
@@ -53,7 +52,7 @@ def lower_envelope(
         Positions and values of the floor: the marked readings, else the troughs after drops, else the whole series.
 
     The unfinished last tooth is never part of it, nor is the time before the first drop, which has no floor to show.
-    Reference: the survivors after each collection are the live set (Jones, Hosking & Moss 2011, chapter 1). Assumptions:
+    Reference: the survivors after each collection are the live set (Jones, Hosking & Moss 2011, ch. 1). Assumptions:
     what a collection leaves is live; partial collections leave more, so single floor readings lie too high, never too
     low. Smallest n: 3 floor readings to speak of a trend. Cost: O(n).
     """
@@ -66,5 +65,5 @@ def lower_envelope(
 
 
 def tooth_height(y: Floats, troughs: NDArray[np.intp]) -> float:
-    """Return the median height of a drop, in the unit of ``y``; 0 without drops."""
-    return float(np.median(y[troughs - 1] - y[troughs])) if len(troughs) else 0.0
+    """Return the height of the highest drop, in the unit of ``y``; 0 without drops."""
+    return float((y[troughs - 1] - y[troughs]).max()) if len(troughs) else 0.0

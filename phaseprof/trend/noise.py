@@ -1,4 +1,4 @@
-"""Series with noise, such as resident memory: the simplest curve that fits, and a trend that chance does not explain."""
+"""Series with noise, such as resident memory: the simplest curve that fits, and a rise that is no chance."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from phaseprof.trend.robust import Floats, drift_test, mann_kendall, persistence, theil_sen
+from phaseprof.trend.judgement import Shape
+from phaseprof.trend.robust import Floats, drift_test, mann_kendall, may_be_walk, persistence, theil_sen
 from phaseprof.trend.shape import Outcome
 
 ALPHA = 0.01  # a rise less likely than this by chance is a rise
 KNEES = 24  # positions at which a bend or step is tried
+DECAYS = (0.1, 0.2, 0.4)  # time constants of an exponential approach, as shares of the series
 CLEAR = 6.0  # Bayesian information criterion: strong evidence (Kass & Raftery 1995)
 LEAST_TAIL = 7
+LONG = 60  # readings of which a third can show alone that a line still rises
 
 
 @dataclass(frozen=True)
@@ -30,9 +33,9 @@ def judge_noisy(x: Floats, y: Floats) -> Outcome:
         x: (n,) positions, warm-up already cut.
         y: (n,) values.
 
-    Method: a rise must pass ``rise_chance``; the curve is the one of least Bayesian information criterion among a line, a
-    step, a rise that ends and a bend, on as many effective readings as the autocorrelation leaves. Smallest n: 7 for a
-    leak. Cost: O(n^2).
+    Method: a rise must pass ``rise_chance``; the curve is the one of least Bayesian information criterion among a line,
+    a step, a rise that ends, a bend and an exponential approach, on as many effective readings as the autocorrelation
+    leaves. Of 60 readings and more the last third must rise by itself. Smallest n: 7 for a leak. Cost: O(n^2).
     """
     p = rise_chance(y)
     if len(y) < LEAST_TAIL:
@@ -42,18 +45,25 @@ def judge_noisy(x: Floats, y: Floats) -> Outcome:
         return _judge_rest(x, y, fit, p)
     if fit.name == "step":
         return Outcome("step", "step", since=float(x[fit.knee]), p=p, limit=float(np.median(y[fit.knee :])))
+    if fit.name == "decays":
+        return _judge_decay(x, y, p)
     if fit.name == "line":
-        return Outcome("leak", "linear", since=float(x[0]), p=p)
+        rises = len(y) < LONG or theil_sen(x[-len(x) // 3 :], y[-len(y) // 3 :])[0] > 0
+        return Outcome("leak" if rises else "growing", "linear", since=float(x[0]), p=p)
     return _judge_bend(x, y, fit, p)
 
 
 def rise_chance(y: Floats) -> float:
     """Return how likely a rise like this is by chance, whatever the noise: white, autocorrelated or a random walk.
 
-    The smaller of the corrected Mann-Kendall test's p and the drift test's, doubled for asking twice.
+    Where the series cannot be a random walk, the smaller of the corrected Mann-Kendall test's p and the drift test's,
+    else the drift test's alone; doubled for asking twice. Smallest n: 7. Cost: O(n^2).
     """
+    drift = drift_test(y)
+    if may_be_walk(y):
+        return min(1.0, 2 * drift)
     tau, p = mann_kendall(y)
-    return min(1.0, 2 * min(p / 2 if tau > 0 else 1.0, drift_test(y)))
+    return min(1.0, 2 * min(p / 2 if tau > 0 else 1.0, drift))
 
 
 def best_curve(x: Floats, y: Floats) -> _Fit:
@@ -67,6 +77,7 @@ def best_curve(x: Floats, y: Floats) -> _Fit:
         fits.append(_Fit("step", int(knee), _error([one, (np.arange(len(x)) >= knee) * 1.0], y), 3))
         fits.append(_Fit("ends", int(knee), _error([one, unit - bend], y), 3))
         fits.append(_Fit("bend", int(knee), _error([one, unit, bend], y), 4))
+    fits.extend(_Fit("decays", 0, _error([one, 1 - np.exp(-unit / pace)], y), 3) for pace in DECAYS)
     best = min(fits, key=lambda fit: fit.error)
     rho = persistence(_residuals(x, y, best))
     readings = max(5.0, len(x) * (1 - rho) / (1 + rho))
@@ -77,7 +88,7 @@ def best_curve(x: Floats, y: Floats) -> _Fit:
 
 
 def _residuals(x: Floats, y: Floats, fit: _Fit) -> Floats:
-    """What a bent line with the knee of ``fit`` leaves: the richest curve, so that no trend is taken for persistence."""
+    """What the richest curve with the knee of ``fit`` leaves, so that no bend is taken for persistence."""
     unit = (x - x[0]) / (x[-1] - x[0])
     bend = np.maximum(unit - unit[fit.knee], 0)
     if fit.name == "step":
@@ -92,13 +103,25 @@ def _error(columns: list[Floats], y: Floats) -> float:
     return float(rest @ rest)
 
 
+def _judge_decay(x: Floats, y: Floats, p: float) -> Outcome:
+    """An exponential approach: at its plateau once the last third adds less than a tenth."""
+    third = len(y) // 3
+    late = float(np.median(y[-third:]) - np.median(y[-2 * third : -third]))
+    if late < 0.1 * float(np.ptp(y)):
+        return Outcome("plateau", "saturating", since=float(x[0]), p=p, limit=float(np.median(y[-third:])))
+    return Outcome("growing", "saturating", since=float(x[0]), p=p)
+
+
 def _judge_rest(x: Floats, y: Floats, fit: _Fit, p: float) -> Outcome:
     """Name a series that does not rise for sure: at rest, or come to rest after a rise or step far above its noise."""
     before, after = y[: fit.knee], y[fit.knee :]
     scatter = float(np.std(_residuals(x, y, fit)))
-    if fit.name in ("step", "ends") and float(np.median(after) - before.min()) > 4 * scatter and len(after) >= LEAST_TAIL:
-        verdict, shape = ("step", "step") if fit.name == "step" else ("plateau", "saturating")
-        return Outcome(verdict, shape, since=float(x[fit.knee if fit.name == "step" else 0]), p=p, limit=float(np.median(after)))
+    level = float(np.median(after))
+    clear = fit.knee > 0 and len(after) >= LEAST_TAIL and level - float(before.min()) > 4 * scatter
+    if clear and fit.name == "step":
+        return Outcome("step", "step", since=float(x[fit.knee]), p=p, limit=level)
+    if clear and fit.name == "ends":
+        return Outcome("plateau", "saturating", since=float(x[0]), p=p, limit=level)
     return Outcome("stable", "flat", p=p, limit=float(np.median(y)))
 
 
@@ -111,8 +134,8 @@ def _judge_bend(x: Floats, y: Floats, fit: _Fit, p: float) -> Outcome:
     before = theil_sen(x[: knee + 1], y[: knee + 1])[0]
     after = theil_sen(tail_x, tail_y)[0]
     tail_p = rise_chance(tail_y)
-    if tail_p >= 0.05 or after <= 0:
+    if tail_p >= ALPHA or after <= 0:
         return Outcome("plateau", "saturating", since=float(x[0]), p=p, limit=float(np.median(tail_y)))
     late = before < 0.2 * after
-    shape = "superlinear" if after > 1.5 * before and not late else "linear"
-    return Outcome("leak", shape, knee, float(x[knee] if late else x[0]), max(p, tail_p))
+    shape: Shape = "superlinear" if after > 1.5 * before and not late else "linear"
+    return Outcome("leak", shape, float(x[knee]), float(x[knee] if late else x[0]), max(p, tail_p))

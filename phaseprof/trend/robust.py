@@ -12,7 +12,10 @@ from phaseprof.errors import UsageError
 Floats = NDArray[np.float64]
 
 NORMAL_95 = 1.959964
+WALK_5 = (-3.41049, -4.3904, -9.036, -45.374)  # response surface of the 5 % point with trend, MacKinnon 2010
 MAD_TO_SIGMA = 1.4826  # of a normal distribution
+ROUNDING = 2.0**-46  # of the range: differences below it are arithmetic, not growth
+MANY_VALUES = 10_000  # a threshold needs no more
 LARGEST_N = 4000  # 16 million pairs, 128 MB: beyond it the caller has to thin
 
 
@@ -31,7 +34,7 @@ def theil_sen(x: Floats, y: Floats) -> tuple[float, float, float]:
 
     Reference: Theil 1950; Sen 1968 (the interval, from the variance of Kendall's S).
     Assumptions: independent noise of one distribution; up to 29 % of the points may be arbitrarily wrong. Here the
-    variance of S is widened for autocorrelation as in ``mann_kendall``, so the interval stays honest for drifting noise.
+    variance of S is widened for autocorrelation as in ``mann_kendall``, so that drifting noise widens the interval.
     Smallest n: 2 give a slope, 5 an interval that means anything. Cost: O(n^2); 300 points take about 3 ms.
     """
     _check(x, y, 2)
@@ -59,9 +62,9 @@ def mann_kendall(y: Floats, *, independent: bool = False) -> tuple[float, float]
         UsageError: fewer than 2 or more than 4,000 points.
 
     Reference: Mann 1945, Kendall 1975; variance inflated as in Hamed & Rao 1998. Their sample autocorrelations of 10 to
-    30 readings miss persistence, so those of an AR(1) process stand in, whose coefficient is the lag-1 correlation of the
+    30 readings miss persistence, so those of an AR(1) process stand in; its coefficient is the lag-1 correlation of the
     detrended values plus its small-sample bias (Marriott & Pope 1954).
-    Assumptions: noise no more persistent than AR(1); a random walk is better asked by ``drift_test``.
+    Assumptions: noise no more persistent than AR(1); not for random walks, see ``dickey_fuller`` and ``drift_test``.
     Smallest n: 4 can reach p = 0.09, 6 can reach 0.01.
     """
     y = np.asarray(y, dtype=np.float64)
@@ -83,7 +86,7 @@ def drift_test(y: Floats) -> float:
         y: (n,) values in order of time, evenly spaced.
 
     Reference: Student's t on the increments, its tail by Wallace 1959 (within 0.02 standard deviations).
-    Assumptions: increments independent, which holds for counters and random walks; for noise that does not accumulate it
+    Assumptions: increments independent, which holds for counters and random walks; for noise that does not add up it
     is far too careful, and ``mann_kendall`` sees more. Smallest n: 3; fewer give 1.0.
     """
     steps = np.diff(y)
@@ -97,6 +100,40 @@ def drift_test(y: Floats) -> float:
     z = math.sqrt(freedom * math.log1p(t * t / freedom)) * (8 * freedom + 1) / (8 * freedom + 3)
     upper = math.erfc(z / math.sqrt(2)) / 2
     return upper if t > 0 else 1 - upper
+
+
+def may_be_walk(y: Floats) -> bool:
+    """Return whether a random walk, with or without drift, cannot be refused at 5 %; ``y``: (n,) evenly spaced values.
+
+    Reference: Dickey & Fuller 1979, critical values by MacKinnon 2010. Smallest n: 7; fewer may always be one.
+    """
+    n = len(y)
+    return dickey_fuller(y) >= sum(c / float(n) ** power for power, c in enumerate(WALK_5))
+
+
+def dickey_fuller(y: Floats) -> float:
+    """Return the Dickey-Fuller statistic of a series less its straight line: the lower, the less like a random walk.
+
+    Args:
+        y: (n,) values in order of time, evenly spaced.
+
+    An exact line gives minus infinity.
+
+    Reference: Dickey & Fuller 1979, the case with constant and trend, no lags. Assumptions: increments of the walk are
+    independent. Smallest n: 7; fewer give 0. Cost: O(n).
+    """
+    n = len(y)
+    if n < 7:
+        return 0.0
+    line = np.column_stack([np.ones(n), np.arange(n, dtype=np.float64)])
+    rest = y - line @ np.linalg.lstsq(line, y, rcond=None)[0]
+    before, moves = rest[:-1], np.diff(rest)
+    power = float(before @ before)
+    if power <= n * (1e-9 * float(np.ptp(y))) ** 2:
+        return float("-inf")
+    pull = float(before @ moves) / power
+    error = float(np.sum((moves - pull * before) ** 2)) / (n - 3)
+    return pull / math.sqrt(error / power) if error > 0 else float("-inf")
 
 
 def persistence(residuals: Floats) -> float:
@@ -114,16 +151,29 @@ def persistence(residuals: Floats) -> float:
     return min(max(rho, 0.0), 0.98)
 
 
-def noise_of_steps(y: Floats) -> float:
-    """Return a robust standard deviation of the increments: zero for an exact line, a staircase or a constant."""
-    steps = np.diff(y)
-    return MAD_TO_SIGMA * float(np.median(np.abs(steps - np.median(steps)))) if len(steps) else 0.0
+def noise_of_steps(steps: Floats) -> tuple[float, float]:
+    """Return median and robust standard deviation of increments; the second is zero for lines, stairs and constants.
+
+    Args:
+        steps: (n,) increments, at least one.
+
+    Method: median absolute deviation. Smallest n: 3.
+    """
+    usual = median(steps)
+    return usual, MAD_TO_SIGMA * median(np.abs(steps - usual))
+
+
+def median(values: Floats) -> float:
+    """Return the median; of more than 10,000 values that of 10,000 drawn with a fixed seed, good to a percent."""
+    if len(values) > MANY_VALUES:
+        values = values[np.random.default_rng(0).integers(0, len(values), MANY_VALUES)]
+    return float(np.median(values))
 
 
 def _check(x: Floats, y: Floats, least: int) -> None:
     if len(x) != len(y) or not least <= len(y) <= LARGEST_N:
         raise UsageError(
-            f"x and y must have one length from {least} to {LARGEST_N} (got {len(x)} and {len(y)}); thin longer series first"
+            f"x and y must have one length from {least} to {LARGEST_N} (got {len(x)} and {len(y)}); thin longer series"
         )
 
 
@@ -142,9 +192,10 @@ def _variance_of_s(y: Floats, slope_removed: Floats) -> float:
     noise = slope_removed if float(np.ptp(slope_removed)) > scale else np.zeros(n)
     rho = persistence(noise)
     if rho > 0 and n > 3:
-        lags = np.arange(1, n)
+        lags = np.arange(1, n, dtype=np.float64)
         weights = (n - lags) * (n - lags - 1) * (n - lags - 2)
-        variance *= 1 + 2 / (n * (n - 1) * (n - 2)) * float(np.sum(weights * _rank_correlation(rho**lags)))
+        inflation = float(np.sum(weights * _rank_correlation(rho**lags)))
+        variance *= 1 + 2 / (n * (n - 1) * (n - 2)) * inflation
     return max(variance, 1.0)
 
 

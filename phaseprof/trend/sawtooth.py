@@ -6,13 +6,16 @@ import dataclasses
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from phaseprof.trend.envelope import drops, is_toothed, lower_envelope, tooth_height
-from phaseprof.trend.robust import Floats, theil_sen
-from phaseprof.trend.series import Series
+from phaseprof.trend.robust import Floats, median, theil_sen
+from phaseprof.trend.series import SPIKE, Bools, Series, thin
 from phaseprof.trend.shape import Outcome
 
 MANY = 7  # floor readings that can be judged like any series
+SLIGHT = 0.1  # of the highest tooth: what a few floor readings have to rise
+BRIEF = 0.25  # of all readings: what stands high for less is a visit, as when a checkpoint is saved; teeth take half
 LOW = 0.25  # of a tooth: a floor that moves less came back
 
 
@@ -25,13 +28,32 @@ def judge_teeth(series: Series, judge_level: Callable[[Floats, Floats], Outcome]
 
     Smallest n: 3 floor readings for a leak. Cost: O(n).
     """
+    if _marked(series):
+        return _judge_floor(series, float(np.ptp(series.y)), judge_level)
     troughs = drops(series.y)
+    visits = _visits(series.y, troughs)
+    if visits.any() and visits.mean() < BRIEF:
+        calm = series.only(~visits)
+        outcome = judge_teeth(calm, judge_level)
+        return outcome if outcome is not None else judge_level(calm.x, calm.y)
     if len(troughs) == 1:
         return _one_drop(series, int(troughs[0]), judge_level)
     if not is_toothed(series.y, troughs):
         return None
+    return _judge_floor(series, tooth_height(series.y, troughs), judge_level)
+
+
+def _marked(series: Series) -> bool:
+    """Whether readings after full collections show a floor: three or more, and none stands above the one before it."""
+    marks = np.flatnonzero(series.collected[1:]) + 1
+    if len(marks) < 3 or len(marks) >= len(series) - 1:
+        return False
+    falls = series.y[marks - 1] - series.y[marks]
+    return bool(falls.min() >= 0 and falls.max() > 0)
+
+
+def _judge_floor(series: Series, height: float, judge_level: Callable[[Floats, Floats], Outcome]) -> Outcome:
     x, y = lower_envelope(series.x, series.y, series.collected)
-    height = tooth_height(series.y, troughs)
     if len(x) >= MANY:
         return _as_floor(judge_level(x, y), x, y)
     return _few(x, y, height)
@@ -43,23 +65,35 @@ def _one_drop(series: Series, trough: int, judge_level: Callable[[Floats, Floats
     height = float(y[trough - 1] - y[trough])
     rise = float(y[trough - 1] - y[:trough].min())
     if height < LOW * rise or rise < 0.5 * height:
-        return None
-    begin = _excursion(y, trough, height)
-    if trough - begin <= max(2, len(y) // 4):
-        rest = np.r_[0:begin, trough : len(y)]
-        return judge_level(x[rest], y[rest])
+        return _after_release(x[trough:], y[trough:], judge_level)
     if float(y[trough] - y[0]) <= LOW * height:
         return Outcome("sawtooth", "sawtooth", limit=float(y[trough]))
     after = judge_level(x[trough:], y[trough:]) if len(x) - trough >= MANY else None
-    if after is not None and after.verdict == "leak" and float(y[trough] - y[0]) >= 0.5 * height:
-        return dataclasses.replace(after, begin=0, since=float(x[0]))
+    if after is not None and after.verdict == "leak" and float(y[trough] - y[0]) >= height:
+        return dataclasses.replace(after, begin=None, since=float(x[0]))
     return Outcome("growing", "sawtooth", p=0.1, since=float(x[0]))
 
 
-def _excursion(y: Floats, trough: int, height: float) -> int:
-    """Index of the first of the readings before the drop that stand more than half its height above where it ends."""
-    low = np.flatnonzero(y[:trough] <= y[trough] + 0.5 * height)
-    return int(low[-1]) + 1 if len(low) else 0
+def _after_release(x: Floats, y: Floats, judge_level: Callable[[Floats, Floats], Outcome]) -> Outcome | None:
+    """What was released once says nothing; a leak since then, longer than any tooth that was seen, is one."""
+    after = judge_level(x, y) if len(x) >= 2 * MANY else None
+    return after if after is not None and after.verdict == "leak" else None
+
+
+def _visits(y: Floats, troughs: NDArray[np.intp]) -> Bools:
+    """Readings that stand high between a leap and a drop of like size; garbage that piles up does not leap.
+
+    A leap is at least half as high as the drop, and 5 usual moves.
+    """
+    high = np.zeros(len(y), bool)
+    steps = np.diff(y)
+    leaps = np.flatnonzero(steps > SPIKE * median(np.abs(steps))) + 1
+    before = np.searchsorted(leaps, troughs) - 1
+    for trough, leap in zip(troughs[before >= 0], leaps[before[before >= 0]], strict=True):
+        half = (y[trough - 1] - y[trough]) / 2
+        if steps[leap - 1] > half and y[leap:trough].min() > y[trough] + half:
+            high[leap:trough] = True
+    return high
 
 
 def _as_floor(outcome: Outcome, x: Floats, y: Floats) -> Outcome:
@@ -69,9 +103,9 @@ def _as_floor(outcome: Outcome, x: Floats, y: Floats) -> Outcome:
         outcome,
         verdict=outcome.verdict if rising else "sawtooth",
         shape="sawtooth",
-        begin=0,
+        begin=None,
         since=outcome.since if rising else None,
-        slope=theil_sen(x, y) if len(x) <= 240 else None,
+        slope=theil_sen(*thin(x, y)),
         limit=None if rising else float(np.median(y)),
     )
 
@@ -81,10 +115,11 @@ def _few(x: Floats, y: Floats, height: float) -> Outcome:
     slope = theil_sen(x, y)
     steps = np.diff(y)
     rise = float(y[-1] - y[0])
-    if len(y) < 3 or rise <= 0 or steps.min() <= 0 or _bend(x, y) > _allowed(len(y)) * rise:
+    if len(y) < 3 or rise <= 0 or rise < SLIGHT * height or steps.min() <= 0 or _bend(x, y) > _allowed(len(y)) * rise:
         moved = len(y) < 3 and rise > LOW * height
-        verdict = "growing" if moved else "sawtooth"
-        return Outcome(verdict, "sawtooth", since=float(x[0]) if moved else None, p=0.2, slope=slope, limit=float(np.median(y)))
+        if moved:
+            return Outcome("growing", "sawtooth", since=float(x[0]), p=0.2, slope=slope)
+        return Outcome("sawtooth", "sawtooth", p=0.2, slope=slope, limit=float(np.median(y)))
     return Outcome("leak", "sawtooth", since=float(x[0]), p=0.5 ** (2 * len(steps)), slope=slope)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaseprof.errors import UsageError
-from phaseprof.trend.robust import Floats
+from phaseprof.trend.robust import Floats, median
 
 Bools = NDArray[np.bool_]
 
@@ -19,7 +19,7 @@ SPIKE = 5.0  # a reading this many usual moves above both its neighbours, or bel
 
 @dataclass(frozen=True)
 class Series:
-    """Readings of one point: ``x`` (n,) generation ordinals, ``y`` (n,) values less the first, ``base`` the first value.
+    """Readings of one point: ``x`` (n,) ordinals, ``y`` (n,) values less the first one, ``base`` the first value.
 
     ``collected``: (n,) whether a full garbage collection came just before the reading.
     """
@@ -32,9 +32,13 @@ class Series:
     def __len__(self) -> int:
         return len(self.x)
 
-    def part(self, begin: int, end: int | None = None) -> Series:
-        """Return the readings from ``begin`` up to ``end``."""
-        return Series(self.x[begin:end], self.y[begin:end], self.collected[begin:end], self.base)
+    def part(self, begin: int) -> Series:
+        """Return the readings from ``begin`` on."""
+        return Series(self.x[begin:], self.y[begin:], self.collected[begin:], self.base)
+
+    def only(self, chosen: Bools) -> Series:
+        """Return the chosen readings; ``chosen``: (n,) bool."""
+        return Series(self.x[chosen], self.y[chosen], self.collected[chosen], self.base)
 
 
 def make_series(
@@ -48,7 +52,8 @@ def make_series(
         UsageError: lengths differ, a value is infinite, or generations do not increase.
     """
     y = np.asarray(values, dtype=np.float64).ravel()
-    x = np.arange(len(y), dtype=np.float64) if generations is None else np.asarray(generations, dtype=np.float64).ravel()
+    ordinals = np.arange(len(y)) if generations is None else np.asarray(generations)
+    x = ordinals.astype(np.float64).ravel()
     flags = np.zeros(len(y), bool) if after_collection is None else np.asarray(after_collection, dtype=bool).ravel()
     if not len(x) == len(y) == len(flags):
         raise UsageError(
@@ -61,11 +66,20 @@ def make_series(
     there = ~np.isnan(y)
     x, y, flags = x[there], y[there], flags[there]
     base = float(y[0]) if len(y) else 0.0
-    return Series(x, y - base, flags, base)
+    return Series(x, _snapped(y - base, y), flags, base)
+
+
+def _snapped(levels: Floats, values: Floats) -> Floats:
+    """Put levels on a grid, a power of two, just coarser than the rounding of the values: equals become equal."""
+    largest = float(np.abs(values).max()) if len(values) else 0.0
+    if largest == 0:
+        return levels
+    grid = 2.0 ** np.ceil(np.log2(largest) - 49)
+    return np.asarray(np.round(levels / grid) * grid, dtype=np.float64)
 
 
 def without_spikes(series: Series) -> Series:
-    """Replace each single reading that leaps out and comes back by the mean of its neighbours.
+    """Replace one or two readings that leap out and come back by the line between their neighbours.
 
     A spike exceeds both neighbours by more than 5 usual moves (the median of all absolute increments; zero for a series
     that mostly stands still). Steps, teeth and noise have no such readings. Smallest n: 5. Cost: O(n).
@@ -73,14 +87,20 @@ def without_spikes(series: Series) -> Series:
     y = series.y
     if len(y) < 5:
         return series
-    usual = SPIKE * float(np.median(np.abs(np.diff(y))))
-    before, here, after = y[:-2], y[1:-1], y[2:]
-    above = here - np.maximum(before, after)
-    below = np.minimum(before, after) - here
-    spike = np.maximum(above, below) > usual
-    spike[1:] &= ~spike[:-1]  # of two in a row neither has a neighbour to trust
+    usual = SPIKE * median(np.abs(np.diff(y)))
+    inside = np.zeros(len(y), bool)
+    for width in (1, 2):
+        before, after = y[: -width - 1], y[width + 1 :]
+        first, last = y[1 : len(y) - width], y[width:-1]
+        above = np.minimum(first, last) - np.maximum(before, after)
+        below = np.minimum(before, after) - np.maximum(first, last)
+        for begin in np.flatnonzero(np.maximum(above, below) > usual):
+            if not inside[begin : begin + width + 2].any():  # a spike beside a spike has no neighbour to trust
+                inside[begin + 1 : begin + 1 + width] = True
+    if not inside.any():
+        return series
     calm = y.copy()
-    calm[1:-1] = np.where(spike, (before + after) / 2, here)
+    calm[inside] = np.interp(series.x[inside], series.x[~inside], y[~inside])
     return Series(series.x, calm, series.collected, series.base)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,14 +21,14 @@ PROOF = 2.0  # log likelihood: odds of 7 to 1
 class Outcome:
     """A verdict without its figures.
 
-    ``begin``: index of the first reading of the judged part; ``since``: position at which growth began, or ``None``;
-    ``p``: how likely the rise is chance; ``limit``: level of saturation above the first reading; ``slope``: the slope and
-    its interval where they are not those of the judged part.
+    ``begin``: position at which the judged part begins, ``None`` if with the first reading; ``since``: where growth
+    began, or ``None``; ``p``: how likely the rise is chance; ``limit``: level of saturation above the first reading;
+    ``slope``: the slope and its interval where they are not those of the judged part.
     """
 
     verdict: Verdict
     shape: Shape
-    begin: int = 0
+    begin: float | None = None
     since: float | None = None
     p: float = 1.0
     limit: float | None = None
@@ -35,7 +36,7 @@ class Outcome:
 
 
 def halves(x: Floats, y: Floats) -> float:
-    """Return the rate of growth in the second half of a rising series over that in its first; infinite from a standstill."""
+    """Return growth in the second half of a rising series over that in the first; infinite from a standstill."""
     middle = (x[0] + x[-1]) / 2
     level = float(np.interp(middle, x, y))
     first, second = level - float(y[0]), float(y[-1]) - level
@@ -47,8 +48,8 @@ def halves(x: Floats, y: Floats) -> float:
 def trend_of_rate(x: Floats, y: Floats) -> int:
     """Return -1 if growth slows, 1 if it quickens, 0 if it keeps its pace or nobody can tell.
 
-    Method: the halves must differ by 0.7 or 1.4, and either the increments have a monotone trend (Mann-Kendall, p below
-    0.02) or the mass of growth lies off the middle (Laplace's trend test, 2 standard deviations; Cox & Lewis 1966).
+    Method: the halves must differ by 0.7 or 1.4, and either the increments have a monotone trend (Mann-Kendall,
+    one-sided p below 0.02) or the mass of growth lies off the middle (``laplace``, 2 standard deviations).
     Assumptions: ``y`` does not fall. Smallest n: 7 readings, below that 0. Cost: O(n^2).
     """
     if len(x) < 7:
@@ -59,9 +60,9 @@ def trend_of_rate(x: Floats, y: Floats) -> int:
     rates = np.diff(y) / np.diff(x)
     tau, p = mann_kendall(rates, independent=True)
     z = laplace(x, y)
-    if ratio <= SLOWER and ((tau < 0 and p < SURE) or z < -2):
+    if ratio <= SLOWER and ((tau < 0 and p / 2 < SURE) or z < -2):
         return -1
-    if ratio >= FASTER and ((tau > 0 and p < SURE) or z > 2):
+    if ratio >= FASTER and ((tau > 0 and p / 2 < SURE) or z > 2):
         return 1
     return 0
 
@@ -79,7 +80,7 @@ def laplace(x: Floats, y: Floats) -> float:
     arrivals = total**2 / float(rises @ rises)
     middles = (x[1:] + x[:-1]) / 2
     centre = float(rises @ middles) / total
-    return (centre - float(x[0] + x[-1]) / 2) / (float(x[-1] - x[0]) / np.sqrt(12 * arrivals))
+    return (centre - float(x[0] + x[-1]) / 2) / (float(x[-1] - x[0]) / math.sqrt(12 * arrivals))
 
 
 def keeps_pace(x: Floats, y: Floats, start: float) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator
 
 
@@ -47,11 +46,12 @@ def _fork_waiting_child(work: Callable[[], object], release_reader: int, release
     pid = os.fork()
     if pid == 0:
         os.close(release_writer)
-        kept = work()
+        kept = [work()]
         os.write(ready_writer, b"r")
         os.read(release_reader, 1)
-        os._exit(0 if kept is None else 0)
+        kept.clear()
+        os._exit(0)
     os.close(ready_writer)
-    assert os.read(ready_reader, 1) == b"r", sys.exc_info()
+    assert os.read(ready_reader, 1) == b"r", "the child ended before it was ready"
     os.close(ready_reader)
     return pid

@@ -8,14 +8,14 @@ import sys
 from collections.abc import Callable
 
 import pytest
-
 from in_child import run_in_child
+from torch_stand_in import StandIn, recorded_stats
+
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.probes.cuda import AcceleratorProbe
 from phaseprof.probes.process import PsutilProcessProbe
 from phaseprof.probes.protocol import CostClass, Probe
 from phaseprof.probes.registry import PROBES, available_probes
-from torch_stand_in import StandIn, recorded_stats
 
 FACTORIES: dict[str, Callable[[], Probe]] = {
     **PROBES,

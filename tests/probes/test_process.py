@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 import pytest
-
 from in_child import run_in_child
+
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.probes.process import PsutilProcessProbe, StatmProbe, open_process_probe, parse_statm
 from phaseprof.units import MIB

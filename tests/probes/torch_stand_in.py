@@ -42,7 +42,7 @@ def recorded_stats() -> Nested:
 
 def idle_stats() -> Nested:
     """What a device returns that the program has not used."""
-    return {"num_alloc_retries": 0, "num_ooms": 0, "reserved_bytes": statistic(0, 0), "allocated_bytes": statistic(0, 0)}
+    return {"num_ooms": 0, "reserved_bytes": statistic(0, 0), "allocated_bytes": statistic(0, 0)}
 
 
 class StandIn:

@@ -16,14 +16,16 @@ class Builder:
         file: the file, for messages.
         units: what the user said about units.
         point: the point of readings that name none.
+        is_own_export: names and units are ours already and stay as they are.
     """
 
-    def __init__(self, file: Path, units: Units, *, point: str = "log") -> None:
+    def __init__(self, file: Path, units: Units, *, point: str = "log", is_own_export: bool = False) -> None:
         self.file = file
         self.processes: dict[str, Readings] = {}
         self.notes: list[str] = []
         self._units = units
         self._point = point
+        self._is_own_export = is_own_export
         self._named: dict[str, Named | None] = {}
         self._taken: dict[str, str] = {}
 
@@ -49,6 +51,8 @@ class Builder:
             readings.add(step, point or self._point, named.metric, value * named.factor, time_s=time_s)
 
     def _name(self, metric: str) -> Named | None:
+        if self._is_own_export:
+            return Named(metric)
         named = name_metric(metric, self._units, self.file)
         if named is None:
             return None

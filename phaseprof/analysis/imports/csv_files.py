@@ -57,10 +57,9 @@ def _rows(file: Path) -> Iterator[tuple[int, list[str]]]:
             yield reader.line_num, row
 
 
-def _read_tidy(
-    file: Path, rows: Iterator[tuple[int, list[str]]], columns: list[str], units: Units
-) -> list[Readings]:
-    builder = Builder(file, units)
+def _read_tidy(file: Path, rows: Iterator[tuple[int, list[str]]], columns: list[str], units: Units) -> list[Readings]:
+    # Only an export of a run has the column index: its steps are ordinals, its names and units ours.
+    builder = Builder(file, units, is_own_export="index" in columns)
     at = {name: columns.index(name) for name in (*TIDY, *_TIDY_MORE) if name in columns}
     extra = [name for name in columns if name not in at]
     if extra:

@@ -20,15 +20,15 @@ _UNITS = {
 }  # fmt: skip
 # Decimal by their letters, but most programs that write them divide by 1024: the factor is told beside the figures.
 _DOUBTFUL = {"kB", "MB", "GB", "TB"}
-_SIZE_WORDS = re.compile(
-    r"(?:^|[^a-z])(mem|memory|rss|uss|pss|vms|alloc|allocated|reserved|heap|ram|vram)(?:[^a-z]|$)"
-)
+_SIZE_WORDS = re.compile(r"(?:^|[^a-z])(mem|memory|rss|uss|pss|vms|alloc|allocated|reserved|heap|ram|vram)(?:[^a-z]|$)")
 _COUNT_WORDS = re.compile(
     r"(?:^|[^a-z])(n|num|count|counts|blocks|segments|retries|ooms|objects|percent|pct|fraction|ratio)(?:[^a-z]|$)|%"
 )
 # What the system's monitor of an experiment tracker writes: percentages under plain names, and the device's own view.
 _MONITOR_PERCENT = re.compile(r"(?:^|\.)(?:gpu\.(?:process\.)?\d+\.(?:memory|memoryAllocated)|system\.memory)\Z")
 _MONITOR_USED = re.compile(r"(?:^|\.)gpu\.(process\.)?(\d+)\.memoryAllocatedBytes\Z")
+# Counts that say what fills memory, though their names do not say memory.
+_COUNTED = re.compile(r"(?:^|[^a-z])(n_objects|objects|blocks|fds|descriptors|threads|num_ooms|alloc_retries)\Z")
 _ACCELERATOR = re.compile(r"(cuda|xpu|mps|gpu)[:._/]?(\d+)?[./_](?=[a-z])")
 _ALLOCATOR = re.compile(
     r"(?P<before>.*?)(?P<name>allocated_bytes|reserved_bytes|active_bytes|inactive_split_bytes|active|segment"
@@ -125,7 +125,7 @@ def is_about_memory(name: str) -> bool:
         or _split_unit(lowered)[1]
         or _ALLOCATOR.match(lowered)
         or _MONITOR_USED.search(name)
-        or re.search(r"(?:^|[^a-z])(n_objects|objects|blocks|fds|descriptors|threads|num_ooms|alloc_retries)\Z", lowered)
+        or _COUNTED.search(lowered)
     )
 
 
@@ -166,7 +166,7 @@ def _bytes_factor(name: str, unit: str, units: Units, file: Path) -> tuple[float
     if units.default is not None and units.default != factor:
         return units.default, ""
     binary = letters[0].upper() + "iB"
-    told = f"{name} is read as {letters} (powers of 1000); if it was divided by 1024, import with --unit {name}={binary}"
+    told = f"{name} is read as {letters} (powers of 1000); if it was divided by 1024, say --unit {name}={binary}"
     return factor, told
 
 
@@ -180,7 +180,7 @@ def _split_unit(name: str) -> tuple[str, str]:
     match = re.match(r"(.*?)\s*[(\[]\s*([A-Za-z]+)\s*[)\]]\Z", name) or re.match(r"(.*)[_./ -]([A-Za-z]+)\Z", name)
     if match and match[2].lower() in _UNITS and (len(match[2]) > 1):
         return match[1], match[2]
-    camel = re.match(r"(.*[a-z])(Bytes)\Z", name)
+    camel = re.match(r"(.*[a-z])(Bytes|[kMGT]i?B)\Z", name)
     return (camel[1], camel[2]) if camel else (name, "")
 
 

@@ -67,7 +67,8 @@ def _numbers(fields: list[str], file: Path, *, line: int) -> list[float]:
 
 def is_memray(start: bytes) -> bool:
     """Tell whether a file is memray's own capture."""
-    return start.startswith(b"memray\0")
+    packed = start.startswith(b"\x04\x22\x4d\x18")  # an LZ4 frame, which the file is unless compression was off
+    return b"memray" in start[: 32 if packed else 6]
 
 
 def read_memray(file: Path) -> list[Readings]:

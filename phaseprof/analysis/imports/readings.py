@@ -85,6 +85,16 @@ class Readings:
         names = list(self._names)
         return [names[number] for number in dict.fromkeys(self._points)]
 
+    def last_points(self) -> dict[str, str]:
+        """Map each metric to the last point, in the order of their first readings, at which it was read."""
+        names = list(self._names)
+        order = {number: at for at, number in enumerate(dict.fromkeys(self._points))}
+        last: dict[int, int] = {}
+        for point, metric in dict.fromkeys(zip(self._points, self._metrics, strict=True)):
+            if metric not in last or order[point] > order[last[metric]]:
+                last[metric] = point
+        return {names[metric]: names[point] for metric, point in last.items()}
+
     def first_time_s(self) -> float:
         """Return the earliest time, or NaN if no reading has one."""
         return self._time(np.fmin)
@@ -99,7 +109,7 @@ class Readings:
     def steps(self) -> npt.NDArray[np.float64]:
         """Return the steps that occur, ascending, without ``NO_STEP``; shape (n_steps,)."""
         found = np.unique(np.frombuffer(self._steps, np.float64)) if self._steps else np.empty(0)
-        return found[found != NO_STEP]
+        return np.asarray(found[found != NO_STEP], dtype=np.float64)
 
     def turns(self) -> Iterator[Turn]:
         """Yield the readings by ascending step; within a step they keep the order of the file.

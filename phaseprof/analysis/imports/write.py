@@ -15,8 +15,10 @@ from phaseprof.recording import format as fmt
 from phaseprof.recording.writer import RecordWriter
 
 # Rows of our own export that are figures of the generation, not readings at a point.
+GENERATION_END = "generation end"
 SECONDS, ITEMS = "generation_seconds", "generation_items"
 _UNIX_S = 1e9  # a time above it (September 2001) is a date; below it, seconds since the start
+_NEAR = 10  # steps this close are the turns of a loop themselves; wider ones are its turns counted in something else
 _BATCH_BYTES = 1 << 18
 
 
@@ -45,7 +47,8 @@ def _write_process(readings: Readings, out: Path, *, rank: int, pid: int, world_
     clock = _Clock(readings)
     header = fmt.Header(
         format=fmt.FORMAT_VERSION, phaseprof=__version__, pid=pid, started_unix_s=clock.started_unix_s, started_ns=0,
-        page_bytes=4096, rank=rank, world_size=max(world_size, rank + 1), argv=["phaseprof", "import", str(readings.file)],
+        page_bytes=4096, rank=rank, world_size=max(world_size, rank + 1),
+        argv=["phaseprof", "import", str(readings.file)],
         settings={"imported_from": readings.file.name, **({"process": readings.name} if readings.name else {})},
     )  # fmt: skip
     writer = RecordWriter(out, f"rank{rank}-pid{pid}", lambda: fmt.encode(header) + b"\n")
@@ -81,25 +84,35 @@ class _Clock:
 def ordinals_of(readings: Readings) -> dict[float, int]:
     """Give each step its generation: whole steps keep their distances, in units of the usual one.
 
-    Steps 0, 1000, 2000 become 0, 1, 2; where steps are uneven, generations are uneven alike, so that a straight line
-    stays straight.  Steps that are ordinals of a recording already stay as they are.
+    Steps 0, 1, 2 or 0, 10, 20 stay as they are; 0, 1000, 2000 become 0, 1, 2; where steps are uneven, generations are
+    uneven alike, so that a straight line stays straight.  Steps that are ordinals of a recording stay as they are.
     """
     steps = readings.steps()
     if not len(steps):
         return {}
     whole = bool((steps == np.floor(steps)).all())
     gaps = np.diff(steps)
-    if whole and (readings.are_ordinals or not len(gaps)):
+    usual = float(np.median(gaps)) if len(gaps) else 1.0
+    if whole and (readings.are_ordinals or usual <= _NEAR):
         return {step: int(step) for step in steps.tolist()}
-    unit = float(np.gcd.reduce(gaps.astype(np.int64))) if whole else 0.0
-    if unit == 1.0 and float(np.median(gaps)) <= 10:
-        return {step: int(step) for step in steps.tolist()}
-    if unit == 0 or float(np.median(gaps)) > 10 * unit:
-        unit = float(np.median(gaps))
+    unit = float(np.gcd.reduce(gaps.astype(np.int64))) if whole else usual
+    if usual > _NEAR * unit:  # uneven steps, with a common divisor that says nothing
+        unit = usual
     scaled = np.rint((steps - steps[0]) / unit).astype(np.int64)
     # Two steps closer than half a unit would fall into one generation: the later one moves up.
     apart = np.maximum.accumulate(scaled - np.arange(len(scaled))) + np.arange(len(scaled))
     return dict(zip(steps.tolist(), apart.tolist(), strict=True))
+
+
+def end_points(readings: Readings) -> dict[str, str]:
+    """Choose for each metric the point that stands for the end of a generation: the last one that reads it.
+
+    Verdicts are passed on readings at the end of generations; foreign files name that point as they like.  A file that
+    has it under our name needs no choice.
+    """
+    if GENERATION_END in readings.point_names():
+        return {}
+    return readings.last_points()
 
 
 def _records(readings: Readings, clock: _Clock) -> Iterator[fmt.Record]:
@@ -107,12 +120,12 @@ def _records(readings: Readings, clock: _Clock) -> Iterator[fmt.Record]:
         yield fmt.Label(number, point, "checkpoint")
     for note in _notes(readings, clock):
         yield fmt.Note(0, note)
-    ordinals = ordinals_of(readings)
+    writer = _TurnWriter(readings, clock)
     turns = readings.turns()
     turn = next(turns, None)
     while turn is not None:
         following = next(turns, None)
-        yield from _turn_records(turn, following, readings, ordinals=ordinals, clock=clock)
+        yield from writer.records(turn, following)
         turn = following
     yield fmt.End(clock.ns(readings.last_time_s()), "imported")
 
@@ -124,25 +137,38 @@ def _notes(readings: Readings, clock: _Clock) -> Iterator[str]:
         yield "the file has no times: rates by the hour and the time until a limit are not known"
 
 
-def _turn_records(
-    turn: Turn, following: Turn | None, readings: Readings, *, ordinals: dict[float, int], clock: _Clock
-) -> Iterator[fmt.Record]:
-    if turn.step == NO_STEP:
+class _TurnWriter:
+    """Turns the readings of one step into the records of one generation."""
+
+    def __init__(self, readings: Readings, clock: _Clock) -> None:
+        self._indices = readings.indices
+        self._ordinals = ordinals_of(readings)
+        self._end_points = end_points(readings)
+        self._clock = clock
+
+    def records(self, turn: Turn, following: Turn | None) -> Iterator[fmt.Record]:
+        ns = self._clock.ns
+        if turn.step == NO_STEP:
+            for point, time_s, values in turn.groups:
+                yield fmt.Metrics(ns(time_s), -1, values, at=point)
+            return
+        ordinal = self._ordinals[turn.step]
+        times = [time_s for _, time_s, _ in turn.groups if time_s == time_s]
+        began, ended = (ns(times[0]), ns(times[-1])) if times else (0, 0)
+        index = self._indices.get(turn.step, int(turn.step) if turn.step == int(turn.step) else str(turn.step))
+        yield fmt.GenerationBegin(began, ordinal, index)
+        seconds, items = _seconds(times, following), -1.0
+        at_end: dict[str, float] = {}
         for point, time_s, values in turn.groups:
-            yield fmt.Metrics(clock.ns(time_s), -1, values, at=point)
-        return
-    ordinal = ordinals[turn.step]
-    times = [time_s for _, time_s, _ in turn.groups if time_s == time_s]
-    index = readings.indices.get(turn.step, int(turn.step) if turn.step == int(turn.step) else str(turn.step))
-    yield fmt.GenerationBegin(clock.ns(times[0]) if times else 0, ordinal, index)
-    seconds, items = _seconds(times, following), -1.0
-    for point, time_s, values in turn.groups:
-        seconds = values.pop(SECONDS, seconds)
-        items = values.pop(ITEMS, items)
-        if values:
-            yield fmt.Metrics(clock.ns(time_s), ordinal, values, at=point)
-    if seconds is not None:
-        yield fmt.GenerationEnd(clock.ns(times[-1]) if times else 0, ordinal, seconds, items)
+            seconds = values.pop(SECONDS, seconds)
+            items = values.pop(ITEMS, items)
+            at_end.update({m: value for m, value in values.items() if self._end_points.get(m) == point})
+            if values:
+                yield fmt.Metrics(ns(time_s), ordinal, values, at=point)
+        if at_end:
+            yield fmt.Metrics(ended, ordinal, at_end, at=GENERATION_END)
+        if seconds is not None:
+            yield fmt.GenerationEnd(ended, ordinal, seconds, items)
 
 
 def _seconds(times: list[float], following: Turn | None) -> float | None:

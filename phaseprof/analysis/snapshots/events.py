@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from phaseprof.analysis.snapshots.frames import FrameTable, printable
-from phaseprof.analysis.snapshots.model import EventSums, OutOfMemory, Stack, Survivor
+from phaseprof.analysis.snapshots.model import EventSums, OutOfMemory, Survivor
 
 _FREES = ("free_requested", "free_completed", "free")
 # Optimizers annotate their own steps unasked: a phase the user named around them says more.
@@ -49,40 +49,12 @@ class PhaseClock:
         return {device: PhaseClock(found) for device, found in marks.items()}
 
 
-def live_block_phases(trace: object, clock: PhaseClock | None) -> dict[int, str]:
-    """Map the address of each block that the ring saw allocated last to the phase of that allocation."""
-    if clock is None or not isinstance(trace, list):
-        return {}
-    phases: dict[int, str] = {}
-    for address, entry in _unfreed(trace).items():
-        phase = clock.phase(entry.get("time_us"))
-        if phase is not None:
-            phases[address] = phase
-    return phases
-
-
-def sum_events(trace: Sequence[object], clock: PhaseClock | None, frames: FrameTable) -> EventSums:
-    """Sum the events of one device.
+def live_allocations(trace: Sequence[object]) -> dict[int, dict[str, object]]:
+    """Return the recorded allocations that no later event freed, by their address.
 
     Args:
-        trace: entries in the order in which they were recorded.
-        clock: the device's phases, if any were annotated.
-        frames: table that interns the entries' frames.
-
-    Cost: about 1 µs an entry.
+        trace: one device's entries in the order in which they were recorded.
     """
-    entries = [entry for entry in trace if isinstance(entry, dict)]
-    times = [entry["time_us"] for entry in entries if type(entry.get("time_us")) is int]
-    return EventSums(
-        events=len(entries),
-        allocations=sum(entry.get("action") == "alloc" for entry in entries),
-        span_s=(max(times) - min(times)) / 1e6 if times else 0.0,
-        survivors=_survivors(entries, clock, frames),
-        ooms=tuple(_out_of_memory(entry, clock, frames) for entry in entries if entry.get("action") == "oom"),
-    )
-
-
-def _unfreed(trace: Sequence[object]) -> dict[int, dict[str, object]]:
     live: dict[int, dict[str, object]] = {}
     for entry in trace:
         if not isinstance(entry, dict):
@@ -97,16 +69,48 @@ def _unfreed(trace: Sequence[object]) -> dict[int, dict[str, object]]:
     return live
 
 
+def phases_of(live: Mapping[int, dict[str, object]], clock: PhaseClock | None) -> dict[int, str]:
+    """Map the address of each live allocation to the phase it was made in, where one was open."""
+    if clock is None:
+        return {}
+    found = {address: clock.phase(entry.get("time_us")) for address, entry in live.items()}
+    return {address: phase for address, phase in found.items() if phase is not None}
+
+
+def sum_events(
+    trace: Sequence[object], live: Mapping[int, dict[str, object]], clock: PhaseClock | None, frames: FrameTable
+) -> EventSums:
+    """Sum the events of one device.
+
+    Args:
+        trace: entries in the order in which they were recorded.
+        live: its ``live_allocations``.
+        clock: the device's phases, if any were annotated.
+        frames: table that interns the entries' frames.
+
+    Cost: about 1 µs an entry.
+    """
+    entries = [entry for entry in trace if isinstance(entry, dict)]
+    times = [entry["time_us"] for entry in entries if type(entry.get("time_us")) is int]
+    return EventSums(
+        events=len(entries),
+        allocations=sum(entry.get("action") == "alloc" for entry in entries),
+        span_s=(max(times) - min(times)) / 1e6 if times else 0.0,
+        survivors=_survivors(live.values(), clock, frames),
+        ooms=tuple(_out_of_memory(entry, clock, frames) for entry in entries if entry.get("action") == "oom"),
+    )
+
+
 def _survivors(
-    entries: Sequence[dict[str, object]], clock: PhaseClock | None, frames: FrameTable
+    entries: Iterable[dict[str, object]], clock: PhaseClock | None, frames: FrameTable
 ) -> tuple[Survivor, ...]:
-    sums: dict[tuple[Stack, str | None], list[int]] = {}
-    for entry in _unfreed(entries).values():
+    sums: dict[tuple[int, str | None], list[int]] = {}
+    for entry in entries:
         phase = clock.phase(entry.get("time_us")) if clock else None
-        pair = sums.setdefault((_stack(entry, frames), phase), [0, 0])
+        pair = sums.setdefault((frames.number(entry.get("frames")), phase), [0, 0])
         pair[0] += 1
         pair[1] += _size(entry)
-    found = [Survivor(stack, phase, blocks, size) for (stack, phase), (blocks, size) in sums.items()]
+    found = [Survivor(frames.stack(number), phase, blocks, size) for (number, phase), (blocks, size) in sums.items()]
     return tuple(sorted(found, key=lambda item: -item.requested_bytes))
 
 
@@ -115,14 +119,9 @@ def _out_of_memory(entry: Mapping[str, object], clock: PhaseClock | None, frames
     return OutOfMemory(
         requested_bytes=_size(entry),
         device_free_bytes=free if type(free) is int else -1,
-        stack=_stack(entry, frames),
+        stack=frames.stack(frames.number(entry.get("frames"))),
         phase=clock.phase(entry.get("time_us")) if clock else None,
     )
-
-
-def _stack(entry: Mapping[str, object], frames: FrameTable) -> Stack:
-    raw = entry.get("frames")
-    return frames.stack(raw) if isinstance(raw, list) else ()
 
 
 def _size(entry: Mapping[str, object]) -> int:
@@ -133,5 +132,5 @@ def _size(entry: Mapping[str, object]) -> int:
 
 
 def _innermost(stack: Sequence[str]) -> str | None:
-    named = [name for name in stack if not name.startswith(_OPTIMIZER)]
-    return (named or list(stack) or [None])[-1]
+    named = [name for name in stack if not name.startswith(_OPTIMIZER)] or stack
+    return named[-1] if named else None

@@ -16,11 +16,9 @@ from phaseprof.errors import SnapshotError, UsageError
 _ENDINGS = (".pickle", ".pkl", ".pickle.gz", ".pkl.gz")
 _USUAL_FOLDER = "memory_snapshots"
 _RANK = re.compile(r"rank[_\-=]?(\d{1,6})", re.IGNORECASE)
-_NAMED_STEP = re.compile(r"(?:steps?|iterations?|iters?|epochs?|generations?|gen)[_\-=]?(\d{1,15})", re.IGNORECASE)
-# 20251109_215746, 2025-11-09T21-57-46, or torch's own Nov_09_21_57_46: a time, not a step.
-_DATE = re.compile(
-    r"\d{4}-?\d{2}-?\d{2}[T_\-]?\d{2}[\-:_]?\d{2}[\-:_]?\d{2}|[A-Z][a-z]{2}_\d{2}_\d{2}_\d{2}_\d{2}|\d{8}"
-)
+_NAMED_STEP = re.compile(r"(?:steps?|iterations?|iters?|epochs?|generations?|gen)[_\-=.]?(\d{1,15})", re.IGNORECASE)
+# 20251109_215746, 2025-11-09T21-57-46, or Nov_09_21_57_46 as torch names its own: a time, and no step beside it.
+_DATE = re.compile(r"(?:19|20)\d{2}-?\d{2}-?\d{2}(?!\d)|[A-Z][a-z]{2}_\d{2}_\d{2}_\d{2}_\d{2}")
 _NUMBER = re.compile(r"\d{1,15}")
 
 
@@ -54,10 +52,11 @@ def read_folder(path: Path, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> SnapshotF
     snapshots: list[SnapshotSums] = []
     errors: list[str] = []
     for file in _snapshot_files(path):
-        try:
-            snapshots.append(_read_one(file, max_bytes))
-        except SnapshotError as error:
-            errors.append(str(error))
+        found = _read_one(file, max_bytes)
+        if isinstance(found, SnapshotSums):
+            snapshots.append(found)
+        else:
+            errors.append(found)
     ordered, notes = _in_order(snapshots)
     return SnapshotFolder(str(path), ordered, tuple(errors), notes)
 
@@ -68,11 +67,12 @@ def step_in_name(name: str) -> int | None:
     >>> step_in_name("snapshot_step_100.pickle"), step_in_name("mem-0040.pkl.gz"), step_in_name("oom_rank0.pickle")
     (100, 40, None)
     """
-    stem = _RANK.sub("", name.split(".", 1)[0])
+    ending = next((ending for ending in _ENDINGS if name.lower().endswith(ending)), "")
+    stem = _RANK.sub("", name[: len(name) - len(ending)])
     named = _NAMED_STEP.findall(stem)
     if named:
         return int(named[-1])
-    numbers = _NUMBER.findall(_DATE.sub("", stem))
+    numbers = [] if _DATE.search(stem) else _NUMBER.findall(stem)
     return int(numbers[-1]) if numbers else None
 
 
@@ -80,7 +80,9 @@ def _snapshot_files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise UsageError(f"DIR must be a folder of CUDA memory snapshots or one of them (got {str(path)!r}); no such path")
+        raise UsageError(
+            f"DIR must be a folder of CUDA memory snapshots or one of them (got {str(path)!r}); no such path"
+        )
     for folder in (path, path / _USUAL_FOLDER):
         if folder.is_dir():
             files = sorted(file for file in folder.iterdir() if file.name.lower().endswith(_ENDINGS) and file.is_file())
@@ -92,9 +94,14 @@ def _snapshot_files(path: Path) -> list[Path]:
     )
 
 
-def _read_one(file: Path, max_bytes: int) -> SnapshotSums:
-    root, pickle_bytes = load_snapshot(file, max_bytes=max_bytes)
-    reduced = reduce_snapshot(root, pickle_bytes, file.name)
+def _read_one(file: Path, max_bytes: int) -> SnapshotSums | str:
+    """Return the sums of one file, or the line that says why it cannot be read."""
+    try:
+        root, pickle_bytes = load_snapshot(file, max_bytes=max_bytes)
+        reduced = reduce_snapshot(root, pickle_bytes, file.name)
+    except SnapshotError as error:
+        return str(error)
+    del root
     step = step_in_name(file.name)
     rank = _RANK.search(file.name)
     return SnapshotSums(

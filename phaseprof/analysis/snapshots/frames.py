@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from phaseprof.analysis.snapshots.model import Frame, Stack
 
@@ -15,28 +14,47 @@ _TORCH_TREE = re.compile(
 )
 _COMPILED = re.compile(r"torchinductor|^<frozen|^<eval_with_key>|\.(?:c|cc|cpp|cu|h|so)$|^\?*$")
 
+_LONGEST_NAME = 500
+
 
 class FrameTable:
-    """Turns the frame lists of one loaded snapshot into stacks, each once.
+    """Numbers the stacks of one loaded snapshot, each once.
 
-    Snapshots share frames and often whole lists between blocks; identities are good as long as the loaded object is.
+    Snapshots share frames, and often whole lists of them, between blocks; identities are good as long as the loaded
+    object is. Numbers are cheap to count by; the stacks themselves are long tuples.
     """
 
     def __init__(self) -> None:
         self._frames: dict[int, Frame] = {}
-        self._stacks: dict[tuple[int, ...], Stack] = {}
-        self._lists: dict[int, Stack] = {}
+        self._number_of_list: dict[int, int] = {}
+        self._number_of_parts: dict[tuple[int, ...], int] = {}
+        self._number_of_stack: dict[Stack, int] = {}
+        self._stacks: list[Stack] = []
 
-    def stack(self, frames: Sequence[object]) -> Stack:
-        """Return the stack of one list of frame dicts, innermost first."""
-        known = self._lists.get(id(frames))
+    def number(self, frames: object) -> int:
+        """Return the number of the stack that a list of frame dicts stands for, innermost first.
+
+        What is not a list counts as no frames. Lists with equal frames get one number.
+        """
+        known = self._number_of_list.get(id(frames))
         if known is None:
-            parts = tuple(map(id, frames))
-            known = self._stacks.get(parts)
+            parts = tuple(map(id, frames)) if isinstance(frames, list) else ()
+            known = self._number_of_parts.get(parts)
             if known is None:
-                known = self._stacks[parts] = tuple(map(self._frame, frames))
-            self._lists[id(frames)] = known
+                known = self._new_number(tuple(map(self._frame, frames)) if isinstance(frames, list) else ())
+                self._number_of_parts[parts] = known
+            self._number_of_list[id(frames)] = known
         return known
+
+    def stack(self, number: int) -> Stack:
+        """Return the stack with that number."""
+        return self._stacks[number]
+
+    def _new_number(self, stack: Stack) -> int:
+        number = self._number_of_stack.setdefault(stack, len(self._stacks))
+        if number == len(self._stacks):
+            self._stacks.append(stack)
+        return number
 
     def _frame(self, raw: object) -> Frame:
         frame = self._frames.get(id(raw))
@@ -52,7 +70,7 @@ class FrameTable:
 def is_own(frame: Frame) -> bool:
     """Tell the user's own code from torch, installed packages, the standard library and compiled code.
 
-    >>> is_own(Frame("collect", "/home/ann/train.py", 5)), is_own(Frame("step", "/v/site-packages/torch/optim/adam.py", 1))
+    >>> is_own(Frame("collect", "/home/ann/train.py", 5)), is_own(Frame("step", "/v/site-packages/torch/adam.py", 1))
     (True, False)
     """
     path = frame.filename.replace("\\", "/")
@@ -65,7 +83,7 @@ def is_own(frame: Frame) -> bool:
 
 
 def innermost_own(stack: Stack) -> Frame | None:
-    """Return the innermost frame of the user's own code; the innermost of any kind if none is, ``None`` without frames."""
+    """Return the innermost frame of the user's own code; where none is, the innermost of any kind or ``None``."""
     for frame in stack:
         if is_own(frame):
             return frame
@@ -82,4 +100,6 @@ def printable(value: object) -> str:
     """Keep printable characters only: names come from a file that anyone may have written, and go to a terminal."""
     if type(value) is not str:
         return "?"
-    return "".join(char if char.isprintable() else "?" for char in value[:500])
+    if value.isprintable() and len(value) <= _LONGEST_NAME:
+        return value
+    return "".join(char if char.isprintable() else "?" for char in value[:_LONGEST_NAME])

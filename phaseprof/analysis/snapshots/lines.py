@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from phaseprof.records import Verdict
@@ -40,6 +41,8 @@ class GrowthLine:
         values: (n,) one a snapshot.
         slope: growth per step, robust; ``slope_low`` and ``slope_high`` bound it (equal where every interval agrees).
         growth: last value less first.
+        judged_growth: growth over the judged part only; a warm-up before it is left out.
+        is_material: whether that exceeds the floor.
         verdict: one of ``phaseprof.records.VERDICTS``.
         is_exact: every judged interval grew by the same amount per step.
         judged_from: index of the first snapshot of the judged part.
@@ -53,6 +56,8 @@ class GrowthLine:
     slope_low: float
     slope_high: float
     growth: int
+    judged_growth: float
+    is_material: bool
     verdict: Verdict
     is_exact: bool
     judged_from: int
@@ -60,14 +65,14 @@ class GrowthLine:
     votes: bool
 
 
-def growth_line(metric: str, values: Sequence[int], steps: Sequence[int], *, is_material: bool, votes: bool) -> GrowthLine:
+def growth_line(metric: str, values: Sequence[int], steps: Sequence[int], *, floor: float, votes: bool) -> GrowthLine:
     """Fit and judge one counter.
 
     Args:
         metric: its name.
         values: (n,) readings.
         steps: (n,) increasing steps.
-        is_material: whether growth of this counter may be called a leak: see the module's text.
+        floor: growth of the judged part below which it is no leak, in the unit of the values; see the module's text.
         votes: whether the device's verdict may rest on it.
 
     Method: interval slopes where n < 6 or they agree, else ``phaseprof.trend.judge``. Smallest n for a verdict: 3.
@@ -77,13 +82,17 @@ def growth_line(metric: str, values: Sequence[int], steps: Sequence[int], *, is_
     judged = intervals[start or 0 :]
     slope = median(judged) if judged else 0.0
     low, high = (min(judged), max(judged)) if judged else (0.0, 0.0)
+    growth = float(values[-1] - values[start or 0])
+    is_material = growth >= floor
+    is_exact = len(judged) > 1 and high - low <= 1e-9 * abs(slope)
     verdict, confidence = _verdict(intervals, start, is_material=is_material)
     if start is None and len(values) >= _LEAST_TO_JUDGE:
         found = judge(list(map(float, values)), list(steps))
-        slope, low, high = found.slope, found.slope_low, found.slope_high
-        verdict, confidence = found.verdict, found.confidence
-        if verdict == "leak" and not is_material:
-            verdict = "growing"
+        slope, low, high, growth = found.slope, found.slope_low, found.slope_high, found.growth
+        is_material = growth >= floor
+        confidence = found.confidence
+        verdict = "growing" if found.verdict == "leak" and not is_material else found.verdict
+        start = found.warm_up
     return GrowthLine(
         metric=metric,
         values=tuple(values),
@@ -91,24 +100,25 @@ def growth_line(metric: str, values: Sequence[int], steps: Sequence[int], *, is_
         slope_low=low,
         slope_high=high,
         growth=values[-1] - values[0],
+        judged_growth=growth,
+        is_material=is_material,
         verdict=verdict,
-        is_exact=len(judged) > 1 and high - low <= 1e-9 * abs(slope),
+        is_exact=is_exact,
         judged_from=start or 0,
         confidence=confidence,
         votes=votes,
     )
 
 
-def is_material(active_bytes: Sequence[int]) -> bool:
-    """Tell whether the growth of active memory over a series exceeds the floor of this module's text."""
-    growth = active_bytes[-1] - active_bytes[0]
-    return growth >= max(SEGMENT_BYTES, LEAST_SHARE * active_bytes[0])
+def floor_bytes(active_bytes: int) -> float:
+    """Return the floor of this module's text for a series that began with so many active bytes."""
+    return max(float(SEGMENT_BYTES), LEAST_SHARE * active_bytes)
 
 
 def _interval_slopes(values: Sequence[int], steps: Sequence[int]) -> list[float]:
     return [
         (after - before) / (step - earlier)
-        for before, after, earlier, step in zip(values, values[1:], steps, steps[1:], strict=False)
+        for (before, earlier), (after, step) in pairwise(zip(values, steps, strict=True))
     ]
 
 
@@ -140,10 +150,12 @@ def _verdict(intervals: Sequence[float], start: int | None, *, is_material: bool
             return "plateau", 0.6
         if _speeds_up(intervals):
             return ("leak" if is_material else "growing"), 0.6
+        if sum(intervals) <= 0:
+            return "stable", 0.4
     if not is_material and sum(intervals) > 0 and intervals[-1] > 0:
         return "growing", 0.4
     return "too short", 0.0
 
 
 def _speeds_up(intervals: Sequence[float]) -> bool:
-    return intervals[0] > 0 and all(after >= before for before, after in zip(intervals, intervals[1:], strict=False))
+    return intervals[0] > 0 and all(after >= before for before, after in pairwise(intervals))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 
-from phaseprof.analysis.snapshots.events import PhaseClock, live_block_phases, sum_events
+from phaseprof.analysis.snapshots.events import PhaseClock, live_allocations, phases_of, sum_events
 from phaseprof.analysis.snapshots.frames import FrameTable
-from phaseprof.analysis.snapshots.model import DeviceSums, History, PoolKey, PoolSums, SizeClass, Stack, StackTotals
+from phaseprof.analysis.snapshots.model import DeviceSums, EventSums, History, PoolKey, PoolSums, SizeClass, StackTotals
 from phaseprof.analysis.snapshots.unpickle import unreadable
 from phaseprof.errors import SnapshotError
 
@@ -18,7 +18,7 @@ _FOREIGN = "pass files written by torch.cuda.memory._dump_snapshot"
 _PENDING = ("active_pending_free", "active_awaiting_free")
 _OCCUPIED = ("active_allocated", *_PENDING)
 _STATE_SIZE_REQUESTED = itemgetter("state", "size", "requested_size")
-_FRAMES = itemgetter("frames")
+_STATE_SIZES_FRAMES = itemgetter("state", "size", "requested_size", "frames")
 _LARGEST_SIZE = 1 << 62
 
 BlockKey = tuple[str, int, int]
@@ -29,8 +29,8 @@ BlockKey = tuple[str, int, int]
 class _DeviceTally:
     pools: dict[PoolKey, PoolSums] = field(default_factory=dict)
     classes: Counter[SizeClass] = field(default_factory=Counter)
-    stacks: dict[Stack, Counter[tuple[int, int]]] = field(default_factory=dict)
-    phases: dict[Stack, Counter[str]] = field(default_factory=dict)
+    stacks: Counter[tuple[int, int, int]] = field(default_factory=Counter)  # number of the stack, size, requested
+    phases: Counter[tuple[int, str]] = field(default_factory=Counter)  # number of the stack, phase
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,9 @@ def reduce_snapshot(root: object, pickle_bytes: int, name: str) -> Reduced:
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         if isinstance(error, SnapshotError):
             raise
-        raise unreadable(name, f"it is not laid out like a snapshot ({type(error).__name__}: {error})", _FOREIGN) from error
+        raise unreadable(
+            name, f"it is not laid out like a snapshot ({type(error).__name__}: {error})", _FOREIGN
+        ) from error
 
 
 class _Reduction:
@@ -77,18 +79,21 @@ class _Reduction:
         segments = self._root.get("segments")
         if not isinstance(segments, list):
             raise unreadable(self._name, "it has no list of segments", _FOREIGN)
-        traces = _list_or_empty(self._root.get("device_traces"))
+        traces = [_list_or_empty(trace) for trace in _list_or_empty(self._root.get("device_traces"))]
         clocks = PhaseClock.by_device(_list_or_empty(self._root.get("external_annotations")))
-        live_phases = {
-            device: live_block_phases(trace, clocks.get(device)) for device, trace in enumerate(traces) if trace
-        }
+        live = {device: live_allocations(trace) for device, trace in enumerate(traces) if trace}
+        phases = {device: phases_of(found, clocks.get(device)) for device, found in live.items()}
         for segment in segments:
-            self._add_segment(segment, live_phases)
-        for device, trace in enumerate(traces):
-            if trace:
-                self._tallies.setdefault(device, _DeviceTally())
+            self._add_segment(segment, phases)
+        events = {
+            device: sum_events(traces[device], found, clocks.get(device), self._frames)
+            for device, found in live.items()
+        }
         devices = {
-            device: self._device_sums(device, tally, traces, clocks) for device, tally in sorted(self._tallies.items())
+            device: self._device_sums(
+                device, self._tallies.get(device, _DeviceTally()), events.get(device, EventSums())
+            )
+            for device in sorted({*self._tallies, *events})
         }
         return Reduced(devices, self._history(devices), self._settings(), _last_event_s(traces))
 
@@ -110,38 +115,53 @@ class _Reduction:
         self._add_stacks(tally, blocks, live_phases.get(device, {}))
 
     def _add_stacks(self, tally: _DeviceTally, blocks: list[dict[str, object]], phases: Mapping[int, str]) -> None:
-        framed = [block for block in blocks if _frames_of(block) and block["state"] in _OCCUPIED]
+        try:
+            found = map(_STATE_SIZES_FRAMES, blocks)
+            framed = [(size, asked, frames) for state, size, asked, frames in found if frames and state in _OCCUPIED]
+        except KeyError:
+            framed = [
+                (*_size_and_requested(block), _frames_of(block))
+                for block in blocks
+                if _frames_of(block) and block["state"] in _OCCUPIED
+            ]
         if not framed:
             return
-        frame_lists = [_frames_of(block) for block in framed]
-        stack_of = {id(frames): self._frames.stack(frames) for frames in frame_lists}
-        sizes = map(_size_and_requested, framed)
-        for (identity, size, requested), number in Counter(
-            (id(frames), *pair) for frames, pair in zip(frame_lists, sizes, strict=True)
+        # Most blocks share the very list of frames with others: look at each list once.
+        number_of = {
+            id(frames): self._frames.number(frames) for frames in {id(one[2]): one[2] for one in framed}.values()
+        }
+        for (identity, size, asked), blocks_alike in Counter(
+            (id(frames), size, asked) for size, asked, frames in framed
         ).items():
-            tally.stacks.setdefault(stack_of[identity], Counter())[(size, requested)] += number
+            tally.stacks[number_of[identity], size, asked] += blocks_alike
         if phases:
-            for block, frames in zip(framed, frame_lists, strict=True):
-                phase = phases.get(_whole(block.get("address", -1)))
-                if phase is not None:
-                    tally.phases.setdefault(stack_of[id(frames)], Counter())[phase] += 1
+            for block in blocks:
+                phase = phases.get(block.get("address"))  # type: ignore[call-overload]
+                number = number_of.get(id(_frames_of(block)))
+                if phase is not None and number is not None and block["state"] in _OCCUPIED:
+                    tally.phases[number, phase] += 1
 
-    def _device_sums(
-        self, device: int, tally: _DeviceTally, traces: list[object], clocks: Mapping[int, PhaseClock]
-    ) -> DeviceSums:
-        trace = _list_or_empty(traces[device]) if 0 <= device < len(traces) else []
+    def _device_sums(self, device: int, tally: _DeviceTally, events: EventSums) -> DeviceSums:
+        sizes: dict[int, Counter[tuple[int, int]]] = defaultdict(Counter)
+        for (number, size, asked), blocks_alike in tally.stacks.items():
+            sizes[number][size, asked] += blocks_alike
+        phases: dict[int, Counter[str]] = defaultdict(Counter)
+        for (number, phase), blocks_alike in tally.phases.items():
+            phases[number][phase] += blocks_alike
         return DeviceSums(
             device=device,
             pools=tally.pools,
             classes=dict(tally.classes),
             stacks={
-                stack: _stack_totals(sizes, tally.phases.get(stack, Counter())) for stack, sizes in tally.stacks.items()
+                self._frames.stack(number): _stack_totals(found, phases.get(number, Counter()))
+                for number, found in sizes.items()
             },
-            events=sum_events(trace, clocks.get(device), self._frames),
+            events=events,
         )
 
     def _history(self, devices: Mapping[int, DeviceSums]) -> History:
-        if any(sums.events.allocations for sums in devices.values()):
+        # With enabled="state" the ring keeps its newest entry only.
+        if any(sums.events.events > 1 for sums in devices.values()):
             return "events"
         return "state" if any(sums.stacks for sums in devices.values()) else "none"
 
@@ -221,7 +241,9 @@ def _pool_key(segment: dict[str, object]) -> PoolKey:
     pool_id = segment.get("segment_pool_id")
     first, second = pool_id if isinstance(pool_id, (tuple, list)) and len(pool_id) == 2 else (0, 0)
     return PoolKey(
-        kind if kind in ("small", "large") else "unknown", (_whole(first), _whole(second)), _whole(segment.get("stream", 0))
+        kind if kind in ("small", "large") else "unknown",
+        (_whole(first), _whole(second)),
+        _whole(segment.get("stream", 0)),
     )
 
 

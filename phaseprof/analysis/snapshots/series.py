@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from phaseprof.analysis.snapshots.lines import GrowthLine, growth_line, is_material
+from phaseprof.analysis.snapshots.lines import GrowthLine, floor_bytes, growth_line
 from phaseprof.analysis.snapshots.model import DeviceSums, EventSums, PoolKey, SizeClass, SnapshotSums
-from phaseprof.analysis.snapshots.sites import CommonCaller, SiteGrowth, common_caller, per_step, site_growth, stackless_blocks
+from phaseprof.analysis.snapshots.sites import (
+    CommonCaller,
+    SiteGrowth,
+    common_caller,
+    per_step,
+    site_growth,
+    stackless_blocks,
+)
 
 _DEFAULT_POOL = (0, 0)
+
+# A buffer that stores a few tensors a step adds blocks of at most that many sizes; a kept graph one for every layer.
+_FEW_CLASSES = 4
+# With fewer snapshots than this, even growth in few sizes is left undecided.
+_FEW_SNAPSHOTS = 6
+# New streams and private pools are the cause of growth if they bear this share of it.
+_CAUSE_SHARE = 0.9
 
 
 @dataclass(frozen=True)
@@ -93,7 +109,6 @@ class DeviceSeries:
         steps: (n,) steps; ``step_source`` tells if they come from the names or the order.
         rows: (n,) the growth table.
         lines: one judged counter each.
-        is_material: whether active memory grew by more than the floor.
         classes: size classes, largest growth first; all of them.
         sites: lines of code by growth, from the snapshots with stacks; ``site_steps`` are their steps.
         caller: the function that bears the growth, if one does.
@@ -110,7 +125,6 @@ class DeviceSeries:
     step_source: str
     rows: tuple[Row, ...]
     lines: tuple[GrowthLine, ...]
-    is_material: bool
     classes: tuple[ClassGrowth, ...]
     sites: tuple[SiteGrowth, ...]
     site_steps: tuple[int, ...]
@@ -131,6 +145,27 @@ class DeviceSeries:
         return tuple(found for found in self.classes if found.growth > 0 and found.blocks_per_step > 0)
 
     @property
+    def is_material(self) -> bool:
+        """Whether active memory grew by more than the floor, a warm-up left out."""
+        return self.lines[0].is_material
+
+    @property
+    def has_few_classes(self) -> bool:
+        """Whether so few sizes grow that a buffer which fills would look the same."""
+        return len(self.growing_classes) < _FEW_CLASSES and not self.is_grown_by_new_pools
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether material growth rests on few snapshots and few sizes."""
+        return self.is_material and len(self.rows) < _FEW_SNAPSHOTS and self.has_few_classes
+
+    @property
+    def is_grown_by_new_pools(self) -> bool:
+        """Whether streams and private pools that came during the series bear the growth."""
+        growth = self.rows[-1].active_bytes - self.rows[0].active_bytes
+        return growth > 0 and self.new_pools.active_bytes >= _CAUSE_SHARE * growth
+
+    @property
     def growing_sites(self) -> tuple[SiteGrowth, ...]:
         """Lines of code whose live blocks grew."""
         return tuple(found for found in self.sites if found.growth > 0)
@@ -147,18 +182,16 @@ def build_series(snapshots: Sequence[SnapshotSums], device: int) -> DeviceSeries
     sums = [snapshot.devices[device] for snapshot in having]
     steps = tuple(snapshot.step for snapshot in having)
     rows = tuple(_row(snapshot, snapshot.devices[device]) for snapshot in having)
-    material = is_material([row.active_bytes for row in rows])
     with_stacks = [place for place, found in enumerate(sums) if found.stacks]
     traced = [sums[place] for place in with_stacks]
     site_steps = tuple(steps[place] for place in with_stacks)
-    return DeviceSeries(
+    series = DeviceSeries(
         rank=having[0].rank,
         device=device,
         steps=steps,
         step_source=having[0].step_source,
         rows=rows,
-        lines=_lines(rows, steps, material=material),
-        is_material=material,
+        lines=_lines(rows, steps),
         classes=_classes(sums, steps),
         sites=site_growth(traced, site_steps) if traced else (),
         site_steps=site_steps,
@@ -169,6 +202,12 @@ def build_series(snapshots: Sequence[SnapshotSums], device: int) -> DeviceSeries
         events=sums[-1].events,
         history=having[-1].history,
     )
+    if not series.is_doubtful:
+        return series
+    undecided = [
+        replace(line, verdict="too short", confidence=0.0) if line.verdict == "leak" else line for line in series.lines
+    ]
+    return replace(series, lines=tuple(undecided))
 
 
 def _row(snapshot: SnapshotSums, sums: DeviceSums) -> Row:
@@ -195,19 +234,20 @@ def _row(snapshot: SnapshotSums, sums: DeviceSums) -> Row:
     )
 
 
-# Counters of occupied blocks are exact and vote; what the allocator keeps in reserve moves in pieces and does not.
-_METRICS = (
-    ("active_bytes", True), ("small_pool_bytes", True), ("large_pool_bytes", True), ("active_blocks", True),
-    ("reserved_bytes", False), ("inactive_split_bytes", False), ("segments", False),
-)  # fmt: skip
-
-
-def _lines(rows: Sequence[Row], steps: Sequence[int], *, material: bool) -> tuple[GrowthLine, ...]:
-    lines = []
-    for metric, votes in _METRICS:
+def _lines(rows: Sequence[Row], steps: Sequence[int]) -> tuple[GrowthLine, ...]:
+    floor = floor_bytes(rows[0].active_bytes)
+    active = growth_line("active_bytes", [row.active_bytes for row in rows], steps, floor=floor, votes=True)
+    lines = [active]
+    for metric in ("small_pool_bytes", "large_pool_bytes"):
+        if None not in (values := [getattr(row, metric) for row in rows]):
+            lines.append(growth_line(metric, values, steps, floor=floor, votes=True))
+    # Blocks matter by what they hold.
+    blocks = [row.active_blocks for row in rows]
+    lines.append(growth_line("active_blocks", blocks, steps, floor=0 if active.is_material else math.inf, votes=True))
+    # What the allocator keeps in reserve moves in whole segments: shown, and never a witness.
+    for metric in ("reserved_bytes", "inactive_split_bytes", "segments"):
         values = [getattr(row, metric) for row in rows]
-        if None not in values:
-            lines.append(growth_line(metric, values, steps, is_material=material and votes, votes=votes))
+        lines.append(growth_line(metric, values, steps, floor=math.inf, votes=False))
     return tuple(lines)
 
 
@@ -217,7 +257,9 @@ def _classes(sums: Sequence[DeviceSums], steps: Sequence[int]) -> tuple[ClassGro
     for name in names:
         blocks = tuple(found.classes.get(name, 0) for found in sums)
         grown.append(ClassGrowth(*name, blocks, per_step(blocks, steps)))
-    return tuple(sorted(grown, key=lambda found: (-found.growth, -found.blocks[-1] * found.size_bytes, found.size_bytes)))
+    return tuple(
+        sorted(grown, key=lambda found: (-found.growth, -found.blocks[-1] * found.size_bytes, found.size_bytes))
+    )
 
 
 def _new_pools(sums: Sequence[DeviceSums], rows: Sequence[Row]) -> NewPools:
@@ -240,5 +282,5 @@ def _new_pools(sums: Sequence[DeviceSums], rows: Sequence[Row]) -> NewPools:
         private_pools=len({key.pool_id for key in private}),
         private_bytes=private.total(),
         reserved_bytes=sum(last[key].reserved_bytes for key in fresh),
-        come_with_steps=len(rows) > 2 and all(b > a for a, b in zip(numbers, numbers[1:], strict=False)),
+        come_with_steps=len(rows) > 2 and all(b > a for a, b in pairwise(numbers)),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 from phaseprof.analysis.snapshots.frames import innermost_own, is_own
@@ -30,6 +31,7 @@ class SiteGrowth:
         sizes: requested size to live blocks in the last snapshot.
         phases: phase to live blocks of the last snapshot whose allocation was recorded.
         n_stacks: different full stacks behind the line.
+        example: the one of them with the most live blocks.
     """
 
     frame: Frame
@@ -41,6 +43,7 @@ class SiteGrowth:
     sizes: Mapping[int, int]
     phases: Mapping[str, int]
     n_stacks: int
+    example: Stack
 
     @property
     def growth(self) -> int:
@@ -83,25 +86,23 @@ def site_growth(snapshots: Sequence[DeviceSums], steps: Sequence[int]) -> tuple[
 
 
 def common_caller(snapshots: Sequence[DeviceSums]) -> CommonCaller | None:
-    """Return the innermost own function that bears nearly all growth from the first snapshot to the last."""
-    growth = _growth_by_stack(snapshots)
-    total = sum(growth.values())
-    if not total:
-        return None
-    through: Counter[_Path] = Counter()
-    lines: dict[_Path, Counter[int]] = defaultdict(Counter)
-    for stack, size in growth.items():
-        path: _Path = ()
-        for frame in reversed([frame for frame in stack if is_own(frame)]):
-            path = (*path, (frame.name, frame.filename))
-            through[path] += size
-            lines[path][frame.line] += size
-    shared = [path for path, size in through.items() if size >= _COMMON_SHARE * total]
+    """Return the innermost own function that bears nearly all growth from the first snapshot to the last.
+
+    ``None`` if there is none, or if nearly all memory that does not grow passes through it as well: the function that
+    holds the main loop says nothing.
+    """
+    growth, rest = _growth_and_rest(snapshots)
+    through = _bytes_through(growth)
+    shared = [path for path, lines in through.items() if sum(lines.values()) >= _COMMON_SHARE * sum(growth.values())]
     if not shared:
         return None
     deepest = max(shared, key=len)
+    of_rest = sum(_bytes_through(rest).get(deepest, Counter()).values())
+    if rest and of_rest >= _COMMON_SHARE * sum(rest.values()):
+        return None
     name, filename = deepest[-1]
-    return CommonCaller(name, filename, dict(lines[deepest].most_common()), through[deepest] / total)
+    lines = through[deepest]
+    return CommonCaller(name, filename, dict(lines.most_common()), sum(lines.values()) / sum(growth.values()))
 
 
 def stackless_blocks(sums: DeviceSums) -> tuple[int, int]:
@@ -111,13 +112,29 @@ def stackless_blocks(sums: DeviceSums) -> tuple[int, int]:
     return sums.total("active_blocks") - blocks, sums.total("active_bytes") - size
 
 
-def _growth_by_stack(snapshots: Sequence[DeviceSums]) -> dict[Stack, int]:
+def _growth_and_rest(snapshots: Sequence[DeviceSums]) -> tuple[dict[Stack, int], dict[Stack, int]]:
+    """Return the growth in bytes of the stacks that grow, and the bytes of those that do not."""
     first, last = snapshots[0].stacks, snapshots[-1].stacks
-    growth = {
-        stack: totals.active_bytes - (first[stack].active_bytes if stack in first else 0)
-        for stack, totals in last.items()
-    }
-    return {stack: size for stack, size in growth.items() if size > 0}
+    growth: dict[Stack, int] = {}
+    rest: dict[Stack, int] = {}
+    for stack, totals in last.items():
+        change = totals.active_bytes - (first[stack].active_bytes if stack in first else 0)
+        if change > 0:
+            growth[stack] = change
+        else:
+            rest[stack] = totals.active_bytes
+    return growth, rest
+
+
+def _bytes_through(sizes: Mapping[Stack, int]) -> dict[_Path, Counter[int]]:
+    """Add the bytes of stacks to every own function on their way, by the line at which they pass through it."""
+    through: dict[_Path, Counter[int]] = defaultdict(Counter)
+    for stack, size in sizes.items():
+        path: _Path = ()
+        for frame in reversed([frame for frame in stack if is_own(frame)]):
+            path = (*path, (frame.name, frame.filename))
+            through[path][frame.line] += size
+    return through
 
 
 def _site(frame: Frame, stacks: Sequence[Stack], snapshots: Sequence[DeviceSums], steps: Sequence[int]) -> SiteGrowth:
@@ -129,9 +146,11 @@ def _site(frame: Frame, stacks: Sequence[Stack], snapshots: Sequence[DeviceSums]
     for totals in found[-1]:
         sizes.update(totals.sizes)
         phases.update(totals.phases)
+    last = snapshots[-1].stacks
+    example = max(stacks, key=lambda stack: last[stack].blocks if stack in last else 0)
     return SiteGrowth(
         frame=frame,
-        callers=_callers(stacks[0], frame),
+        callers=_callers(example, frame),
         blocks=blocks,
         active_bytes=size,
         bytes_per_step=per_step(size, steps),
@@ -139,6 +158,7 @@ def _site(frame: Frame, stacks: Sequence[Stack], snapshots: Sequence[DeviceSums]
         sizes=dict(sizes.most_common()),
         phases=dict(phases.most_common()),
         n_stacks=len(stacks),
+        example=example,
     )
 
 
@@ -148,11 +168,11 @@ def _callers(stack: Stack, innermost: Frame) -> tuple[str, ...]:
     return tuple(frame.name for frame in above)
 
 
-def per_step(values: Sequence[int], steps: Sequence[int]) -> float:
+def per_step(values: Sequence[float], steps: Sequence[int]) -> float:
     """Return the median growth per step over the intervals; 0 for a single value.
 
     >>> per_step([0, 20, 40], [0, 10, 20])
     2.0
     """
     pairs = list(zip(values, steps, strict=True))
-    return median([(b - a) / (t - s) for (a, s), (b, t) in zip(pairs, pairs[1:], strict=False)] or [0.0])
+    return median([(b - a) / (t - s) for (a, s), (b, t) in pairwise(pairs)] or [0.0])

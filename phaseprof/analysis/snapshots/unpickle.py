@@ -9,6 +9,7 @@ thousands of growing dicts in vain and doubles the time).
 from __future__ import annotations
 
 import gc
+import gzip
 import io
 import pickle
 import re
@@ -24,7 +25,6 @@ MAX_SNAPSHOT_BYTES = 512 << 20
 
 _READ_STEP_BYTES = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
-_GZIP_WINDOW = 31  # zlib: a gzip header with the largest window
 
 # One match eats a run of opcodes whose length is known from their first bytes. The run is bounded because the
 # regular expression engine keeps a record of every repetition until the match ends.
@@ -86,7 +86,11 @@ def _read_bytes(path: Path, max_bytes: int) -> bytes:
         with path.open("rb") as stream:
             head = stream.read(2)
             stream.seek(0)
-            data = _inflate(stream, max_bytes, path.name) if head == _GZIP_MAGIC else stream.read(max_bytes + 1)
+            if head == _GZIP_MAGIC:
+                data = _inflate(stream, max_bytes, path.name)
+            else:
+                # A read makes room for all it is asked for, so ask for no more than the file has.
+                data = stream.read(min(path.stat().st_size, max_bytes) + 1)
     except OSError as error:
         raise unreadable(path.name, f"{error.strerror or error}", "check the path and its permissions") from error
     if not data:
@@ -98,21 +102,19 @@ def _read_bytes(path: Path, max_bytes: int) -> bytes:
     return data
 
 
-def _inflate(stream: io.BufferedIOBase, max_bytes: int, name: str) -> bytes:
-    """Decompress no further than one byte past the cap, so that a small bomb stays small."""
-    engine = zlib.decompressobj(_GZIP_WINDOW)
+def _inflate(stream: io.BufferedReader, max_bytes: int, name: str) -> bytes:
+    """Decompress little by little and no further than past the cap, so that a small bomb stays small."""
     parts: list[bytes] = []
     total = 0
     try:
-        while not engine.eof and total <= max_bytes and (raw := stream.read(_READ_STEP_BYTES)):
-            while raw and total <= max_bytes:
-                parts.append(engine.decompress(raw, _READ_STEP_BYTES))
-                total += len(parts[-1])
-                raw = engine.unconsumed_tail
-    except zlib.error as error:
+        with gzip.GzipFile(fileobj=stream) as inflated:
+            while total <= max_bytes and (part := inflated.read(_READ_STEP_BYTES)):
+                parts.append(part)
+                total += len(part)
+    except EOFError as error:
+        raise unreadable(name, "its gzip stream is cut short", "copy or dump it again") from error
+    except (zlib.error, gzip.BadGzipFile) as error:
         raise unreadable(name, f"its gzip stream is damaged ({error})", "copy or dump it again") from error
-    if not engine.eof and total <= max_bytes:
-        raise unreadable(name, "its gzip stream is cut short", "copy or dump it again")
     return b"".join(parts)
 
 

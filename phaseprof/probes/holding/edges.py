@@ -7,17 +7,26 @@ cells, the dictionary inside an ``lru_cache``. ``hop`` steps over those, so that
 from __future__ import annotations
 
 import functools
+import gc
+import sys
+import threading
 import types
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextvars import Context
 from typing import Any, cast
 
 from phaseprof.probes.holding import reading
 from phaseprof.probes.holding.frames import local_name
+from phaseprof.probes.holding.tensor_links import is_tensor, link_name
 
 LRU_CACHE = type(functools.lru_cache(maxsize=1)(lambda: None))
-SUSPENDED: dict[type, str] = {types.GeneratorType: "gi_frame", types.CoroutineType: "cr_frame", types.AsyncGeneratorType: "ag_frame"}
-_PLAIN_KEYS = frozenset({str, int, float, bytes, bool, type(None)})
+SUSPENDED: dict[type, str] = {
+    types.GeneratorType: "gi_frame",
+    types.CoroutineType: "cr_frame",
+    types.AsyncGeneratorType: "ag_frame",
+}
+_PLAIN_KEYS = (str, int, float, bytes, bool, type(None))
 _MAX_KEY = 40
 _EXCEPTION_LINKS = ("__traceback__", "__cause__", "__context__", "args")
 _TORCH_TABLES = frozenset({"_modules", "_parameters", "_buffers"})
@@ -42,17 +51,18 @@ def hop(chain: Chain, at: int) -> Hop:
             found = name(chain, at)
             if found is not None:
                 return found
-    return _attribute(chain, at) or ("->", at + 1)
+    named = _attribute(chain, at)
+    if named is not None:
+        return named
+    return (link_name(holder, chain[at + 1]) if is_tensor(holder) else "->"), at + 1
 
 
 def key_text(key: object) -> str:
     """Return the text of a dict key: its ``repr`` for plain exact types, else the name of its type."""
-    if type(key) in _PLAIN_KEYS:
-        text = repr(key)
-    elif type(key) is tuple and all(type(part) in _PLAIN_KEYS for part in key):
-        text = repr(key)
-    else:
+    parts = key if type(key) is tuple else (key,)
+    if not all(reading.is_one_of(part, _PLAIN_KEYS) for part in parts):
         return f"<{reading.type_name(type(key))}>"
+    text = repr(key)
     return text if len(text) <= _MAX_KEY else text[: _MAX_KEY - 3] + "..."
 
 
@@ -71,7 +81,7 @@ def _sequence(chain: Chain, at: int) -> Hop | None:
     child = chain[at + 1]
     if not any(item is child for item in reversed(items)):
         return None  # an attribute of a subclass
-    return (f"[{len(items) - 1}]" if False else _position(items, child)), at + 1
+    return _position(items, child), at + 1
 
 
 def _set(chain: Chain, at: int) -> Hop | None:
@@ -94,7 +104,8 @@ def _function(chain: Chain, at: int) -> Hop | None:
     child, code = chain[at + 1], function.__code__
     after = chain[at + 2] if at + 2 < len(chain) else None
     if child is function.__closure__ and after is not None:
-        names = [name for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False) if cell is after]
+        cells = zip(code.co_freevars, function.__closure__ or (), strict=False)
+        names = [name for name, cell in cells if cell is after]
         return f"closure variable {names[0] if names else '?'}", min(at + 3, len(chain) - 1)
     if child is function.__defaults__ and after is not None:
         arguments = code.co_varnames[: code.co_argcount][-len(function.__defaults__ or ()) :]
@@ -127,19 +138,22 @@ def _partial(chain: Chain, at: int) -> Hop | None:
 
 
 def _lru_cache(chain: Chain, at: int) -> Hop | None:
-    child = chain[at + 1]
-    if type(child) is dict and at + 2 < len(chain):
-        after = chain[at + 2]
-        is_key = any(key is after for key in child)
-        return ("key" if is_key else "result"), at + 2
-    return ("wrapped function" if type(child) is types.FunctionType else "entry"), at + 1
+    """A cache without a bound refers to its entries through a dictionary, one with a bound directly."""
+    table = next((held for held in gc.get_referents(chain[at]) if type(held) is dict), None)
+    to = at + 2 if chain[at + 1] is table and at + 2 < len(chain) else at + 1
+    if chain[to] is table:
+        return "table", to
+    if table is not None and any(key is chain[to] for key in list(table)):
+        return "key", to
+    return "result", to
 
 
 def _suspended(chain: Chain, at: int) -> Hop | None:
     holder = chain[at]
     frame = getattr(holder, SUSPENDED[type(holder)])
-    name = None if frame is None else local_name(frame, chain[at + 1])
-    return ("waits for" if name is None else f"local {name}"), at + 1
+    to = at + 2 if chain[at + 1] is frame and at + 2 < len(chain) else at + 1  # 3.10 refers to it by its frame
+    name = None if frame is None else local_name(frame, chain[to])
+    return ("waits for" if name is None else f"local {name}"), to
 
 
 def _frame(chain: Chain, at: int) -> Hop | None:
@@ -158,12 +172,40 @@ def _exception(chain: Chain, at: int) -> Hop | None:
     return None
 
 
+def _traceback(chain: Chain, at: int) -> Hop | None:
+    """Step over the links of a traceback to the function whose locals it keeps."""
+    to = at + 1
+    while type(chain[to]) is types.TracebackType and to + 1 < len(chain):
+        to += 1
+    return (".tb_frame" if type(chain[to]) is types.FrameType else ".tb_next"), to
+
+
+def _context(chain: Chain, at: int) -> Hop | None:
+    """Step over the nodes of the tree in which a context keeps its variables."""
+    to = at + 1
+    while reading.type_name(type(chain[to])).startswith("hamt") and to + 1 < len(chain):
+        to += 1
+    context = cast("Context", chain[at])
+    name = next((variable.name for variable, value in list(context.items()) if value is chain[to]), None)
+    return ("->" if name is None else f"variable {name}"), to
+
+
+def _array(chain: Chain, at: int) -> Hop | None:
+    return (".base" if cast(Any, chain[at]).base is chain[at + 1] else "item"), at + 1
+
+
+def _task(chain: Chain, at: int) -> Hop | None:
+    return ("coroutine", at + 1) if cast(Any, chain[at]).get_coro() is chain[at + 1] else None
+
+
 def _class(chain: Chain, at: int) -> Hop | None:
     cls, child = cast(type, chain[at]), chain[at + 1]
     if child is reading.class_bases(cls):
         return ".__mro__", at + 1
-    if type(child) is not dict or at + 2 == len(chain) or not reading.is_class_namespace(child, cls):
+    if type(child) is not dict or not reading.is_class_namespace(child, cls):
         return None
+    if at + 2 == len(chain):
+        return ".__dict__", at + 1
     after = chain[at + 2]
     name = next((key for key, value in child.items() if value is after), None)
     return (f".{name}" if type(name) is str else ".__dict__"), at + 2
@@ -198,8 +240,8 @@ def _entry(namespace: dict[str, object], chain: Chain, at: int, to: int) -> Hop 
     if name is None:
         return None
     if name in _TORCH_TABLES and to + 1 < len(chain) and issubclass(type(child), dict) and _is_torch_module(chain[at]):
-        after = chain[to + 1]
-        inner = next((key for key, value in list(dict.items(child)) if value is after), None)  # type: ignore[arg-type]
+        table, after = cast("dict[object, object]", child), chain[to + 1]
+        inner = next((key for key, value in list(dict.items(table)) if value is after), None)
         if type(inner) is str:
             return f".{inner}", to + 1
     return f".{name}", to
@@ -212,12 +254,18 @@ def _is_torch_module(obj: object) -> bool:
     )
 
 
+def is_exactly(obj: object, module: str, name: str) -> bool:
+    """Say whether the object's type is the named class of a module, if that module was imported at all."""
+    home = sys.modules.get(module)
+    return home is not None and type(obj) is vars(home).get(name)
+
+
 def _extends(*bases: type) -> Callable[[object], bool]:
     return lambda obj: issubclass(type(obj), bases)
 
 
 def _exactly(*kinds: type) -> Callable[[object], bool]:
-    return lambda obj: type(obj) in kinds
+    return lambda obj: reading.is_one_of(obj, kinds)
 
 
 _NAMERS: tuple[tuple[Callable[[object], bool], Callable[[Chain, int], Hop | None]], ...] = (
@@ -232,10 +280,10 @@ _NAMERS: tuple[tuple[Callable[[object], bool], Callable[[Chain, int], Hop | None
     (_exactly(types.FrameType), _frame),
     (_exactly(types.CellType), lambda chain, at: ("contents", at + 1)),
     (_extends(BaseException), _exception),
+    (_exactly(types.TracebackType), _traceback),
+    (_exactly(Context), _context),
+    (lambda obj: is_exactly(obj, "numpy", "ndarray"), _array),
+    (lambda obj: is_exactly(obj, "_asyncio", "Task"), _task),
     (_extends(type), _class),
-    (lambda obj: reading.type_name(type(obj)) in ("local", "_local") or _has_base(obj, "_local"), _thread_local),
+    (_extends(threading.local), _thread_local),
 )
-
-
-def _has_base(obj: object, name: str) -> bool:
-    return any(reading.type_name(cls) == name for cls in reading.class_bases(type(obj)))

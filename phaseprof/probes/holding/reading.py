@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import types
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 CONTAINER_BASES: tuple[type, ...] = (list, dict, tuple, set, frozenset, deque)
@@ -23,7 +23,7 @@ _TYPE = type.__dict__
 _name = _TYPE["__name__"].__get__
 _mro = _TYPE["__mro__"].__get__
 _dict = _TYPE["__dict__"].__get__
-_module_dict = types.ModuleType.__dict__["__dict__"].__get__  # type: ignore[attr-defined]  # a C member descriptor
+_module_dict = vars(types.ModuleType)["__dict__"].__get__
 
 
 def type_name(cls: type) -> str:
@@ -77,7 +77,7 @@ def instance_namespace(obj: object) -> dict[str, object] | None:
         getter = class_attributes(cls).get("__dict__")
         if getter is None:
             continue
-        if type(getter) not in (types.GetSetDescriptorType, types.MemberDescriptorType):
+        if not is_one_of(getter, (types.GetSetDescriptorType, types.MemberDescriptorType)):
             return None
         try:
             found = getter.__get__(obj, type(obj))  # type: ignore[attr-defined]  # a C descriptor, as just checked
@@ -91,11 +91,17 @@ def slots(obj: object) -> Iterator[tuple[str, object]]:
     """Yield the name and value of every filled slot (``__slots__`` and C members)."""
     for cls in class_bases(type(obj)):
         for name, member in class_attributes(cls).items():
-            if type(member) is types.MemberDescriptorType:
+            if type(member) is types.MemberDescriptorType and name not in ("__dict__", "__weakref__"):
                 try:
                     yield name, member.__get__(obj, type(obj))
                 except (AttributeError, TypeError):
                     continue
+
+
+def is_one_of(obj: object, kinds: Iterable[type]) -> bool:
+    """Say whether the exact type is one of ``kinds``; ``in`` would ask a stranger's metaclass for ``==`` or a hash."""
+    cls = type(obj)
+    return any(cls is kind for kind in kinds)
 
 
 def container_base(obj: object) -> type | None:

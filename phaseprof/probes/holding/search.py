@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from phaseprof.probes.holding.graph import Node, ancestors
 from phaseprof.probes.holding.reading import is_our_code
 from phaseprof.probes.holding.roots import Roots, is_record
+from phaseprof.probes.holding.tensor_links import may_be_held_by_torch, parents_in_torch, references_in_cpp
 from phaseprof.probes.holding.untracked import parents_not_tracked
 
 # ``gc.get_referrers`` compares each reference in the heap with each argument in turn; up to 64 arguments a pass stays
@@ -22,7 +23,7 @@ MAX_WIDTH = 64
 _SAME_KIND = 6
 # Referrers looked at closely in one pass; more means an object that everything shares.
 _MAX_REFERRERS = 20_000
-_MAX_FORWARD_PASSES = 3
+_MAX_HIDDEN_PASSES = 6
 # References counted in every Node: its own slot, and the argument of ``sys.getrefcount``.
 _OWN_REFERENCES = 2
 # Objects that the interpreter never frees carry a count in this range (3.12+).
@@ -52,7 +53,7 @@ class Search:
     ) -> None:
         self.limits = limits
         self.stopped = False
-        self._forward_passes = 0
+        self._hidden_passes = 0
         self._began = time.monotonic()
         self._roots = Roots(roots)
         self._nodes: dict[int, Node] = {}
@@ -60,7 +61,7 @@ class Search:
         self._given = id(suspects)
         for node in self.suspects:  # what the caller's own sequence holds
             node.accounted += 1
-        self._skip = {*ignore, self._given, id(self._nodes)}
+        self._skip = {*ignore, self._given}
         if roots is not None:
             self._skip.add(id(roots))
 
@@ -80,9 +81,9 @@ class Search:
         for level in range(1, self.limits.max_levels + 1):
             frontier = self._expand(frontier, level)
             if level == 1:
-                frontier += self._untracked([node for node in self.suspects if not gc.is_tracked(node.obj)], level)
+                frontier += self._hidden([n for n in self.suspects if not (n.parents and gc.is_tracked(n.obj))], level)
             if not frontier:
-                frontier = self._untracked(self._unexplained(), level)
+                frontier = self._hidden(self._unexplained(), level)
             if not frontier or is_done(level):
                 return
             if self.limits.deadline_s is not None and time.monotonic() - self._began > self.limits.deadline_s:
@@ -92,7 +93,7 @@ class Search:
     def unaccounted(self, node: Node) -> int:
         """Return how many references to the node's object nothing in Python explains; 0 for immortal objects."""
         count = sys.getrefcount(node.obj) - _OWN_REFERENCES
-        return 0 if count > _IMMORTAL else max(0, count - node.accounted)
+        return 0 if count > _IMMORTAL else max(0, count + references_in_cpp(node.obj) - node.accounted)
 
     def _node(self, obj: object, level: int) -> Node:
         node = self._nodes.get(id(obj))
@@ -111,10 +112,8 @@ class Search:
             return []
         by_id = {id(node.obj): node for node in frontier}
         targets = [node.obj for node in frontier]
-        self._skip |= {id(targets), id(by_id)}
         try:
-            referrers = gc.get_referrers(*targets)
-            self._skip.add(id(referrers))
+            referrers = [found for found in gc.get_referrers(*targets) if found is not targets]
             found = self._attach(referrers, by_id, level)
         finally:
             targets.clear()
@@ -123,7 +122,7 @@ class Search:
         return self._narrow(found)
 
     def _attach(self, referrers: list[object], by_id: dict[int, Node], level: int) -> list[Node]:
-        kept: Counter[tuple[int, type]] = Counter()
+        kept: Counter[tuple[int, int]] = Counter()
         found: list[Node] = []
         if len(referrers) > _MAX_REFERRERS:
             self._thin(referrers, by_id)
@@ -137,8 +136,8 @@ class Search:
                 child.accounted += times
                 if ours or (times == 1 and type(referrer) is child.obj):  # an instance refers to its class
                     continue
-                kept[identity, type(referrer)] += 1
-                if kept[identity, type(referrer)] > _SAME_KIND and self._roots.of(referrer) is None:
+                kept[identity, id(type(referrer))] += 1
+                if kept[identity, id(type(referrer))] > _SAME_KIND and self._roots.of(referrer) is None:
                     child.truncated = True
                     continue
                 known = id(referrer) in self._nodes
@@ -174,25 +173,28 @@ class Search:
         above = [ancestors(node) for node in self.suspects]
         return [node for nodes in above if not any(n.root for n in nodes) for node in nodes if node.expanded]
 
-    def _untracked(self, nodes: list[Node], level: int) -> list[Node]:
-        """Find holders that the collector does not track, for nodes with references that nothing else explains."""
-        wanted = {id(node.obj): node for node in nodes if self.unaccounted(node) and node.root is None}
-        if not wanted or self._forward_passes >= _MAX_FORWARD_PASSES:
-            return []
-        self._forward_passes += 1
+    def _hidden(self, nodes: list[Node], level: int) -> list[Node]:
+        """Find holders that the collector does not show, for nodes with references that nothing else explains."""
+        frontier: list[Node] = []
+        for find in (self._in_torch, parents_not_tracked):
+            wanted = {id(node.obj): node.obj for node in nodes if node.root is None and self.unaccounted(node)}
+            if wanted and self._hidden_passes < _MAX_HIDDEN_PASSES:
+                self._hidden_passes += 1
+                frontier += self._link(find(wanted), level)
+        return list(dict.fromkeys(frontier))
+
+    def _in_torch(self, wanted: dict[int, object]) -> list[tuple[object, object]]:
+        return parents_in_torch({identity: obj for identity, obj in wanted.items() if may_be_held_by_torch(obj)})
+
+    def _link(self, pairs: list[tuple[object, object]], level: int) -> list[Node]:
+        """Add links that were found another way, and return the nodes that are new."""
         found = []
-        self._skip.add(id(wanted))
-        for parent_obj, child_obj in parents_not_tracked(set(wanted)):
-            child = wanted.get(id(child_obj)) or self._nodes.get(id(child_obj))
-            if child is None:
-                child = self._node(child_obj, level)
-                found.append(child)
-            known = id(parent_obj) in self._nodes
-            parent = self._node(parent_obj, level)
+        for parent_obj, child_obj in pairs:
+            for obj in (child_obj, parent_obj):
+                if id(obj) not in self._nodes:
+                    found.append(self._node(obj, level))
+            child, parent = self._node(child_obj, level), self._node(parent_obj, level)
             child.accounted += 1
             if parent not in child.parents:
                 child.parents.append(parent)
-            if not known:
-                found.append(parent)
-        return list(dict.fromkeys(found))
-
+        return found

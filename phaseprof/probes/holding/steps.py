@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+import threading
 import types
-from typing import cast
+from typing import Any, cast
 
 from phaseprof.probes.holding import reading
-from phaseprof.probes.holding.edges import LRU_CACHE, SUSPENDED, Chain, hop, key_text
+from phaseprof.probes.holding.edges import LRU_CACHE, SUSPENDED, Chain, hop, is_exactly, key_text
 from phaseprof.probes.holding.frames import code_name
 from phaseprof.probes.holding.graph import Node
 
 _PREFERRED_LOCAL_AVOIDS = "self"
+_NAMED = (types.FunctionType, types.BuiltinFunctionType, *SUSPENDED)
 
 
 def lru_entries(obj: object) -> tuple[int, int | None]:
@@ -32,10 +34,14 @@ def label(obj: object) -> str:
         return f"method {_method_name(cast(types.MethodType, obj))}"
     if cls is functools.partial:
         return f"partial of {_callable_name(cast('functools.partial[object]', obj).func)}"
-    if cls in SUSPENDED:
+    if reading.is_one_of(obj, SUSPENDED):
         return f"{cls.__name__} {cast(types.GeneratorType, obj).__qualname__}"  # type: ignore[type-arg]
     if cls is types.FrameType:
         return f"frame of {code_name(cast(types.FrameType, obj).f_code)}()"
+    if is_exactly(obj, "_asyncio", "Task"):
+        return f"Task {_callable_name(cast(Any, obj).get_coro())}"
+    if cls is threading.local:
+        return "threading.local"
     if issubclass(cls, type):
         return f"class {reading.type_name(cast(type, obj))}"
     size = reading.length(obj)
@@ -44,8 +50,8 @@ def label(obj: object) -> str:
 
 
 def _callable_name(target: object) -> str:
-    if type(target) is types.FunctionType:
-        return target.__qualname__
+    if reading.is_one_of(target, _NAMED):
+        return str(cast(types.FunctionType, target).__qualname__)
     return reading.type_name(type(target))
 
 
@@ -66,7 +72,7 @@ def steps_of(nodes: tuple[Node, ...]) -> tuple[str, ...]:
     while at < last:
         link, at = hop(chain, at)
         what = label(chain[at])
-        is_plain_end = at == last and type(chain[at]) not in SUSPENDED and reading.length(chain[at]) is None
+        is_plain_end = at == last and not reading.is_one_of(chain[at], SUSPENDED) and reading.length(chain[at]) is None
         steps.append(f"{link} {what}" if is_plain_end else f"{link} ({what})")
     return tuple(steps)
 

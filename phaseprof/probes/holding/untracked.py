@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import compress, filterfalse
 from operator import attrgetter
 
@@ -17,7 +17,7 @@ _MAX_HOPS = 8
 _MAX_OBJECT_ARRAY = 1_000_000
 
 
-def parents_not_tracked(targets: set[int]) -> list[tuple[object, object]]:
+def parents_not_tracked(targets: Collection[int]) -> list[tuple[object, object]]:
     """Return ``(parent, child)`` for every untracked parent that leads to an object whose id is in ``targets``.
 
     Chains of untracked parents come as several pairs. Nothing but what is returned is held afterwards.
@@ -25,27 +25,27 @@ def parents_not_tracked(targets: set[int]) -> list[tuple[object, object]]:
     """
     numpy = sys.modules.get("numpy")
     array = numpy.ndarray if numpy is not None else None
-    plain = frozenset({tuple, dict})
-    kinds = plain | {array} if array is not None else plain
+    # By id: to look a stranger's type up in a set would ask its metaclass for a hash.
+    kinds = frozenset({id(tuple), id(dict), id(array)})
     pairs: list[tuple[object, object]] = []
     everything = gc.get_objects()
     try:
         for start in range(0, len(everything), _CHUNK):
             layer = _select(gc.get_referents(*everything[start : start + _CHUNK]), kinds)
-            pairs += _descend(layer, targets, kinds, array)
+            pairs += _descend(layer, set(targets), kinds, array)
     finally:
         everything.clear()
     unique = {(id(parent), id(child)): (parent, child) for parent, child in pairs}
     return list(unique.values())
 
 
-def _select(objects: list[object], kinds: frozenset[type]) -> list[object]:
-    chosen = compress(objects, map(kinds.__contains__, map(type, objects)))
+def _select(objects: list[object], kinds: frozenset[int]) -> list[object]:
+    chosen = compress(objects, map(kinds.__contains__, map(id, map(type, objects))))
     return list({id(obj): obj for obj in filterfalse(gc.is_tracked, chosen)}.values())
 
 
 def _descend(
-    layer: list[object], targets: set[int], kinds: frozenset[type], array: type | None
+    layer: list[object], targets: set[int], kinds: frozenset[int], array: type | None
 ) -> list[tuple[object, object]]:
     """Follow untracked objects downwards, and return the links of every chain that ends in a target."""
     layers = []
@@ -55,7 +55,7 @@ def _descend(
         layers.append(layer)
         layer = _select(_referents(layer, array), kinds)
     pairs: list[tuple[object, object]] = []
-    wanted = set(targets)
+    wanted = targets
     for held in reversed(layers):
         if wanted.isdisjoint(map(id, _referents(held, array))):
             continue

@@ -1,0 +1,133 @@
+"""Joins symptoms of one leak into one cause: what shares a holder is one thing seen several times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from phaseprof.analysis.symptoms import Symptom
+from phaseprof.recording import format as fmt
+
+_INDEX = re.compile(r"\[[^\]]*\]")
+_LENGTH = re.compile(r", [\d,]+( entries)?\)")
+
+TENSORS = frozenset({"Tensor", "Parameter", "Buffer", "UntypedStorage"})
+# A type whose growth in number is known by a kind of its own.
+KIND_OF_TYPE = {
+    **dict.fromkeys(TENSORS, "tensors"),
+    "ndarray": "arrays", "memmap": "arrays", "Thread": "threads", "SharedMemory": "shared memory",
+    "Process": "children", "ForkProcess": "children", "SpawnProcess": "children", "Popen": "children",
+    "socket": "descriptors", "TextIOWrapper": "descriptors", "BufferedReader": "descriptors",
+    "BufferedWriter": "descriptors", "FileIO": "descriptors",
+}  # fmt: skip
+CONTAINERS = frozenset({"list", "dict", "set", "deque", "OrderedDict", "defaultdict", "Counter", "tuple", "frozenset"})
+# Types that carry others: what they carry says more than they do.
+PLUMBING = CONTAINERS | {
+    "method", "function", "cell", "partial", "str", "bytes", "int", "float", "ReferenceType", "weakref", "frame",
+    "traceback", "generator", "coroutine", "builtin_function_or_method", "module", "getset_descriptor", "code",
+    "property", "object", "_HashedSeq", "Event", "Condition", "RLock", "lock", "KeyedRef", "Context", "slice",
+    "list_iterator", "dict_items", "dict_keyiterator", "mappingproxy", "NoneType", "_thread.lock",
+}  # fmt: skip
+
+
+@dataclass
+class Cause:
+    """Symptoms with one holder, or with none.
+
+    Attributes:
+        holder: the holder record that tells most; ``None`` where nobody was found or asked.
+        symptoms: by key.
+    """
+
+    holder: fmt.Holder | None = None
+    symptoms: dict[str, Symptom] = field(default_factory=dict)
+
+    @property
+    def item(self) -> str:
+        """Short name of the type that the growing container holds, or that the path ends at."""
+        return self.holder.item.rpartition(".")[2] if self.holder is not None else ""
+
+    @property
+    def is_garbage(self) -> bool:
+        """Whether survivors are dead cycles: no root reaches them, or a collection freed most of them."""
+        if self.holder is not None and self.holder.root == "garbage":
+            return True
+        freed = [s.collected for s in self.symptoms.values() if s.collected is not None and s.collected.asked]
+        return bool(freed) and all(c.freed >= 0.5 * c.asked for c in freed)
+
+    def of_kind(self, *prefixes: str) -> list[Symptom]:
+        """Symptoms whose key begins with one of the prefixes."""
+        return [s for key, s in self.symptoms.items() if key.startswith(prefixes)]
+
+    def subjects(self) -> set[str]:
+        """Short names of the types that grow."""
+        return {s.subject for s in self.of_kind("count/", "watched/")}
+
+
+def join(symptoms: Mapping[str, Symptom]) -> list[Cause]:
+    """Group rising symptoms by holder; dead cycles are one cause; those without a holder come last, each alone."""
+    held: dict[tuple[str, ...], Cause] = {}
+    alone: list[Cause] = []
+    for key, symptom in symptoms.items():
+        if not symptom.rises:
+            continue
+        holder = symptom.holder
+        if holder is None:
+            alone.append(Cause(None, {key: symptom}))
+            continue
+        place = ("garbage",) if _is_dead(symptom) else place_of(holder)
+        cause = held.setdefault(place, Cause(holder))
+        cause.symptoms[key] = symptom
+        if _tells_more(symptom, cause):
+            cause.holder = holder
+    return [*_merge_nested(held), *alone]
+
+
+def _is_dead(symptom: Symptom) -> bool:
+    collected = symptom.collected
+    if collected is not None and collected.asked:
+        return collected.freed >= 0.5 * collected.asked
+    return symptom.holder is not None and symptom.holder.root == "garbage"
+
+
+def place_of(holder: fmt.Holder) -> tuple[str, ...]:
+    """Return the path up to the growing container without what changes: lengths and indexes."""
+    shown = f"({holder.container.rpartition('.')[2]}, " if holder.container else ""
+    steps = list(holder.steps)
+    if shown:
+        last = max((n for n, step in enumerate(steps) if shown in step), default=len(steps) - 1)
+        found = [n for n, step in enumerate(steps) if f"{shown}{holder.length:,}" in step]
+        steps = steps[: (found[0] if found else last) + 1]
+    return normalised(steps)
+
+
+def normalised(steps: Iterable[str]) -> tuple[str, ...]:
+    """Drop what differs between two looks at one place."""
+    return tuple(_LENGTH.sub(")", _INDEX.sub("[...]", step)) for step in steps)
+
+
+def _tells_more(symptom: Symptom, cause: Cause) -> bool:
+    """Prefer the holder record of a type that is not plumbing, with the larger share explained."""
+    kept = next((s for s in cause.symptoms.values() if s.holder is cause.holder), None)
+    if kept is None or kept is symptom or symptom.holder is None or kept.holder is None:
+        return False
+    return (_weight(symptom), symptom.holder.retained_bytes) > (_weight(kept), kept.holder.retained_bytes)
+
+
+def _weight(symptom: Symptom) -> int:
+    if symptom.key.startswith("container/"):
+        return 0
+    return 1 if symptom.subject in PLUMBING else 2
+
+
+def _merge_nested(held: Mapping[tuple[str, ...], Cause]) -> list[Cause]:
+    """A place inside another cause's place is the same leak seen deeper: it joins the outer one."""
+    kept: dict[tuple[str, ...], Cause] = {}
+    for place in sorted(held, key=len):
+        outer = next((p for p in kept if place[: len(p)] == p), None)
+        if outer is None:
+            kept[place] = held[place]
+        else:
+            kept[outer].symptoms.update(held[place].symptoms)
+    return list(kept.values())

@@ -1,0 +1,162 @@
+"""Brings the series of several runs onto one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from phaseprof.analysis.symptoms import carry_forward
+from phaseprof.errors import UsageError
+from phaseprof.recording.model import ProcessRun
+from phaseprof.recording.reader import Run
+
+Floats = npt.NDArray[np.float64]
+
+# Points that are no place in the loop, or repeat another point's reading.
+_COPIES = ("sample", "generation end")
+_HEADER_FIELDS = ("git_commit", "torch", "python", "platform", "host", "world_size")
+
+
+@dataclass
+class Side:
+    """One run's process on the common axis, from ``first`` to ``last``."""
+
+    process: ProcessRun
+    positions: dict[int, float] | None
+    first: float = -np.inf
+    last: float = np.inf
+
+    def axis(self, generations: Sequence[int]) -> Floats:
+        """Return the positions of generation ordinals; NaN for readings outside all generations."""
+        places = self.positions
+        if places is None:
+            return np.array([float(g) if g >= 0 else np.nan for g in generations])
+        return np.array([places.get(g, np.nan) for g in generations])
+
+    def series(self, point: str, metric: str, *, whole: bool = False) -> tuple[Floats, Floats]:
+        """Return (n,) positions and (n,) values of a series within the common part, or of the whole run."""
+        found = self.process.series[point, metric]
+        censuses = self.process.series.get((point, "n_objects"))
+        if metric.startswith("count/") and censuses is not None:  # written only when it changed
+            found = carry_forward(found, censuses.generations)
+        x, y = self.axis(found.generations), np.array(found.values, dtype=np.float64)
+        inside = ~np.isnan(x) if whole else (x >= self.first) & (x <= self.last)
+        inside[1:] &= np.diff(np.maximum.accumulate(np.where(np.isnan(x), -np.inf, x))) > 0
+        return x[inside], y[inside]
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Runs on one axis: its unit and common part, and the series that all of them have as (point, metric)."""
+
+    sides: tuple[Side, ...]
+    unit: str
+    first: float
+    last: float
+    keys: tuple[tuple[str, str], ...]
+    also_differ: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def align(runs: Sequence[Run], names: Sequence[str], *, rank: int | None) -> Aligned:
+    """Choose one process of each run and put all on one axis: the users' own numbers where all runs have them."""
+    processes = [_process(run, name, rank) for run, name in zip(runs, names, strict=True)]
+    positions = [_own_numbers(process) for process in processes]
+    by_step = all(positions) and any(_are_steps(numbers) for numbers in positions)
+    sides = tuple(Side(p, numbers if by_step else None) for p, numbers in zip(processes, positions, strict=True))
+    keys = tuple(key for key in sides[0].process.series if all(key in side.process.series for side in sides))
+    ends = [_ends(side) for side in sides]
+    first, last = max(low for low, _ in ends), min(high for _, high in ends)
+    for side in sides:
+        side.first, side.last = first, last
+    notes = [
+        f"{name}: rank {_rank(process)} of {len(run.processes)} processes is compared"
+        for run, name, process in zip(runs, names, processes, strict=True)
+        if len(run.processes) > 1
+    ]
+    if first > last:
+        notes.append("the runs have no generation in common")
+    return Aligned(sides, "step" if by_step else "generation", first, last, keys, _differences(processes), tuple(notes))
+
+
+def _process(run: Run, name: str, rank: int | None) -> ProcessRun:
+    if rank is None:
+        return run.main
+    for process in run.processes:
+        if _rank(process) == rank:
+            return process
+    there = sorted({_rank(process) for process in run.processes})
+    raise UsageError(f"--rank must be a rank of every run (got {rank}, {name} has {there}); choose one of these")
+
+
+def _rank(process: ProcessRun) -> int:
+    return process.header.rank if process.header else 0
+
+
+def _own_numbers(process: ProcessRun) -> dict[int, float]:
+    """Map ordinals to the user's numbers, if all are whole and rise; otherwise nothing."""
+    numbers: dict[int, float] = {}
+    previous = -np.inf
+    for generation in process.generations:
+        if not isinstance(generation.index, int) or generation.index <= previous:
+            return {}
+        previous = numbers[generation.ordinal] = float(generation.index)
+    return numbers
+
+
+def _are_steps(numbers: dict[int, float]) -> bool:
+    return any(ordinal != number for ordinal, number in numbers.items())
+
+
+def _ends(side: Side) -> tuple[float, float]:
+    found = {g for series in side.process.series.values() for g in (series.generations[0], series.generations[-1])}
+    x = side.axis(sorted(found))
+    x = x[~np.isnan(x)]
+    return (float(x.min()), float(x.max())) if len(x) else (np.inf, -np.inf)
+
+
+def _differences(processes: Sequence[ProcessRun]) -> tuple[str, ...]:
+    """Say what the headers show to differ beside what was meant to."""
+    headers = [process.header for process in processes]
+    if any(header is None for header in headers):
+        return ()
+    told = []
+    for field in _HEADER_FIELDS:
+        values = [str(getattr(header, field)) for header in headers]
+        if len(set(values)) > 1:
+            told.append(f"{field}: {' / '.join(value or 'unknown' for value in values)}")
+    return tuple(told)
+
+
+def interval_changes(side: Side, metric: str) -> dict[str, Floats]:
+    """Return the change per generation of a metric within each phase, (n,) a phase in the metric's unit.
+
+    Phases are those that the recording charged; where none was recorded, an interval is named by the point that ends
+    it, and the first of a generation begins at the last point of the one before.
+    """
+    charged = {phase: series for (phase, name), series in side.process.charges.items() if name == metric}
+    if charged:
+        return {phase: _within(side, series.generations, series.values) for phase, series in charged.items()}
+    points = [point for point, name in side.process.series if name == metric and point not in _COPIES]
+    if len(points) < 2:
+        return {}
+    levels = {point: dict(zip(*map(list, side.series(point, metric)), strict=True)) for point in points}
+    shared = sorted(set.intersection(*(set(level) for level in levels.values())))
+    changes: dict[str, Floats] = {}
+    for at, point in enumerate(points):
+        here = np.array([levels[point][x] for x in shared])
+        before = np.array([levels[points[at - 1]][x] for x in shared])
+        changes[point] = here - before if at else here[1:] - before[:-1]
+    return changes
+
+
+def _within(side: Side, generations: Sequence[int], values: Sequence[float]) -> Floats:
+    """Return changes in the common part, with a zero for every generation in which the phase changed nothing."""
+    x, y = side.axis(generations), np.array(values, dtype=np.float64)
+    inside = (x >= side.first) & (x <= side.last)
+    x, y = x[inside], y[inside]
+    whole = sum(1 for g in side.process.generations if side.first <= float(side.axis([g.ordinal])[0]) <= side.last)
+    return np.concatenate((y, np.zeros(max(0, whole - len(y)))))

@@ -1,0 +1,170 @@
+"""Leaks that only counters show: native memory, children, descriptors, threads, shared memory, device memory.
+
+What Python objects explain is not blamed twice: a counter's rise is a finding of its own only where nothing that was
+found already accounts for it; where both belong together, the counter's kind and the objects' holder are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from phaseprof.analysis.limits import Horizon
+from phaseprof.analysis.naming import advise, summarise
+from phaseprof.analysis.symptoms import AT, Symptom
+from phaseprof.recording.model import OUTSIDE, ProcessRun
+from phaseprof.records import Finding
+
+# A counter's kind, in the order in which it explains the others: a child holds pipes and threads, a thread objects.
+COUNTED = (
+    ("children", "children", "Process"),
+    ("children_private_bytes", "children", None),
+    ("threads", "threads", "Thread"),
+    ("shm_segments", "shared memory", "SharedMemory"),
+    ("shm_bytes", "shared memory", "SharedMemory"),
+    ("descriptors", "descriptors", None),
+)
+# Types that come with a counter of their own: findings about them are the counter's finding.
+COMPANIONS = {
+    "children": {"Process", "ForkProcess", "SpawnProcess", "ForkServerProcess", "Popen", "Connection", "Finalize"},
+    "threads": {"Thread", "ThreadPoolExecutor", "_WorkItem", "Timer"},
+    "shared memory": {"SharedMemory", "mmap", "memoryview"},
+    "descriptors": {"mmap", "socket", "TextIOWrapper", "BufferedReader", "BufferedWriter", "FileIO", "FileHandler"},
+}
+NATIVE = ("malloc_in_use_bytes", "anonymous_bytes")
+NATIVE_LEAST_BYTES = 16 * 1024.0
+
+
+def counter_causes(
+    process: ProcessRun, symptoms: Mapping[str, Symptom], leaks: Sequence[Finding], horizon: Horizon
+) -> list[Finding]:
+    """Return findings that begin with a counter, each joined with the objects that come with it."""
+    found: list[Finding] = []
+    for metric, kind, subject in COUNTED:
+        symptom = symptoms.get(metric)
+        if symptom is None or symptom.judgement.verdict != "leak" or any(f.kind == kind for f in found):
+            continue
+        if metric == "descriptors" and any(f.kind in ("children", "shared memory") for f in found):
+            continue
+        if metric.endswith("_bytes") and not horizon.is_material(symptom.judgement.slope):
+            continue
+        found.append(_joined(process, symptom, kind, subject, leaks, horizon))
+    return [*found, *_native(process, symptoms, [*leaks, *found], horizon), *_device(process, symptoms, leaks, horizon)]
+
+
+def is_explained(leak: Finding, counted: Sequence[Finding]) -> bool:
+    """Whether a leak of objects is told already by a counter's finding that took its holder."""
+    return any(
+        (leak.holder and leak.holder == f.holder) or leak.subject in COMPANIONS.get(f.kind, ()) for f in counted
+    )
+
+
+def _joined(
+    process: ProcessRun, symptom: Symptom, kind: str, subject: str | None, leaks: Sequence[Finding], horizon: Horizon
+) -> Finding:
+    companion = next((f for f in leaks if f.subject in COMPANIONS[kind]), None)
+    if companion is None and kind == "descriptors":
+        companion = next((f for f in leaks if _in_step(f, symptom)), None)
+    finding = _plain(process, symptom, kind, horizon)
+    finding = replace(finding, subject=subject)
+    if companion is not None:
+        finding = replace(
+            finding, subject=companion.subject if subject is None else subject, holder=companion.holder,
+            phase=finding.phase or companion.phase, evidence=(*finding.evidence, *companion.evidence),
+        )  # fmt: skip
+    rate = symptom.judgement.slope if symptom.key.endswith("_bytes") else 0.0
+    return replace(finding, advice=advise(kind, finding.subject, finding.holder), summary=summarise(finding, rate))
+
+
+def _in_step(leak: Finding, symptom: Symptom) -> bool:
+    """Whether objects and a counter grow at rates that fit: one or a few of the counter for each object."""
+    if leak.slope_unit != "objects/generation" or leak.slope <= 0:
+        return False
+    return 0.5 <= symptom.judgement.slope / leak.slope <= 8
+
+
+def _plain(process: ProcessRun, symptom: Symptom, kind: str, horizon: Horizon) -> Finding:
+    judgement = symptom.judgement
+    rate = judgement.slope if symptom.key.endswith("_bytes") else 0.0
+    return Finding(
+        judgement.verdict, kind, _phase_of(process, symptom), None, metric=symptom.key, slope=judgement.slope,
+        slope_unit="bytes/generation" if symptom.key.endswith("_bytes") else f"{symptom.key}/generation",
+        slope_low=judgement.slope_low, slope_high=judgement.slope_high, since_generation=judgement.since,
+        confidence=judgement.confidence, eta_s=horizon.seconds_left(rate), evidence=(symptom.evidence,),
+    )  # fmt: skip
+
+
+def _phase_of(process: ProcessRun, symptom: Symptom) -> str | None:
+    """The phase whose deltas add up to the rise: from readings at boundaries, else from the points' own counters."""
+    if symptom.births is not None and symptom.births.phases:
+        return symptom.phase()
+    sums = {
+        phase: sum(series.values)
+        for (phase, metric), series in process.charges.items()
+        if metric == symptom.key and phase != OUTSIDE
+    }
+    return max(sums, key=lambda phase: sums[phase], default=None)
+
+
+def _native(
+    process: ProcessRun, symptoms: Mapping[str, Symptom], known: Sequence[Finding], horizon: Horizon
+) -> list[Finding]:
+    """Private memory that grows beyond what tensors, arrays and the findings so far explain."""
+    for metric in NATIVE:
+        symptom = symptoms.get(metric)
+        if symptom is None or symptom.judgement.verdict != "leak":
+            continue
+        if metric == "anonymous_bytes" and _is_allocators(process, symptoms):
+            continue
+        rate = symptom.judgement.slope - _explained(symptoms)
+        if any(f.verdict == "leak" for f in known) or rate < NATIVE_LEAST_BYTES or not horizon.is_material(rate):
+            continue
+        if rate < 0.5 * symptom.judgement.slope:
+            continue
+        finding = _plain(process, symptom, "native", horizon)
+        finding = replace(finding, eta_s=horizon.seconds_left(rate), advice=advise("native", None, ()))
+        return [replace(finding, summary=summarise(finding, rate))]
+    return []
+
+
+def _explained(symptoms: Mapping[str, Symptom]) -> float:
+    """Bytes a generation that storages, arrays and buffers in Python account for, growing or not yet judged."""
+    named = ("storages/cpu_bytes", "arrays_bytes", "untracked/bytes_bytes", "untracked/bytearray_bytes", "graph_bytes")
+    return sum(max(0.0, symptoms[key].judgement.slope) for key in named if key in symptoms)
+
+
+def _is_allocators(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> bool:
+    """Whether resident memory grows without more being allocated.
+
+    Either freed memory stays in malloc's arenas (the free bytes grow), or pages of buffers that were allocated long ago
+    are touched for the first time (what arrays, tensors and malloc hold is constant and large enough).
+    """
+    in_use = process.series.get((AT, "malloc_in_use_bytes"))
+    resident = process.series.get((AT, "anonymous_bytes"))
+    if in_use is None or resident is None:
+        return False
+    if "malloc_in_use_bytes" in symptoms and symptoms["malloc_in_use_bytes"].judgement.verdict == "leak":
+        return False
+    free = process.series.get((AT, "malloc_free_bytes"))
+    grown = resident.last - resident.values[0]
+    if free is not None and free.last - free.values[0] > 0.3 * grown:
+        return True
+    return in_use.last > 0.5 * grown
+
+
+def _device(
+    process: ProcessRun, symptoms: Mapping[str, Symptom], leaks: Sequence[Finding], horizon: Horizon
+) -> list[Finding]:
+    """Device memory in use that grows while no finding about tensors explains it."""
+    if any(f.kind in ("tensors", "autograd graph", "garbage") for f in leaks):
+        return []
+    found = []
+    for key, symptom in symptoms.items():
+        if not key.endswith("/allocated_bytes") or symptom.judgement.verdict != "leak":
+            continue
+        device = key.partition("/")[0]
+        visible = sum(s.judgement.slope for k, s in symptoms.items() if k == f"storages/{device}_bytes")
+        kind = "autograd graph" if visible < 0.5 * symptom.judgement.slope else "gpu"
+        finding = replace(_plain(process, symptom, kind, horizon), subject=device, advice=advise(kind, None, ()))
+        found.append(replace(finding, summary=summarise(finding, symptom.judgement.slope)))
+    return found

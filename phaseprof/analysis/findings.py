@@ -1,0 +1,192 @@
+"""From one process's recording to its findings, ranked by what ends the run first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from phaseprof.analysis.causes import Cause, join
+from phaseprof.analysis.counters import counter_causes, is_explained
+from phaseprof.analysis.limits import Horizon
+from phaseprof.analysis.naming import (
+    advise,
+    bytes_per_generation,
+    main_symptom,
+    name_kind,
+    name_phase,
+    summarise,
+)  # fmt: skip
+from phaseprof.analysis.symptoms import AT, Symptom, find_symptoms
+from phaseprof.recording.model import ProcessRun
+from phaseprof.records import Evidence, Finding, Verdict
+from phaseprof.units import MB
+
+# Below this a rise is a trifle that every program has (a float kept for each step), unless it was watched.
+LEAST_BYTES = 1024.0
+MOST_FINDINGS = 10
+
+
+def find_leaks(process: ProcessRun, *, leak_threshold_mb: float = 5.0) -> tuple[Finding, ...]:
+    """Judge a recording.
+
+    Args:
+        process: one process's recording, folded.
+        leak_threshold_mb: a tracked name that grows faster, in MB a generation, is a finding of its own.
+
+    Returns:
+        Findings, leaks first, each cause once.  Empty for a healthy run.
+    """
+    symptoms = find_symptoms(process)
+    horizon = Horizon(process)
+    causes = join({key: s for key, s in symptoms.items() if _is_followed(key)})
+    found = [
+        _finding(process, cause, horizon)
+        for cause in causes
+        if not _is_sawtooth(process, cause) and not _is_trifle(process, cause)
+    ]
+    leaks = [f for f in found if f.verdict == "leak"]
+    counted = counter_causes(process, symptoms, leaks, horizon)
+    leaks = [f for f in leaks if not is_explained(f, counted)]
+    rest = [f for f in found if f.verdict != "leak"]
+    tracked = [] if leaks else _tracked(symptoms, leak_threshold_mb, horizon)
+    broken = _broken_expectations(process, [*leaks, *counted])
+    every = [*counted, *leaks, *broken, *tracked, *rest]
+    return tuple(sorted(_without_doubles(every), key=_rank)[:MOST_FINDINGS])
+
+
+def _is_followed(key: str) -> bool:
+    return key.startswith(("count/", "storages/", "container/", "arrays_bytes", "graph_"))
+
+
+def _finding(process: ProcessRun, cause: Cause, horizon: Horizon) -> Finding:
+    kind, subject = name_kind(cause)
+    main = main_symptom(cause, kind, subject)
+    rate = bytes_per_generation(cause)
+    verdict = _verdict(process, cause, main, subject, rate, horizon)
+    holder = tuple(cause.holder.steps) if cause.holder is not None and not cause.is_garbage else ()
+    judgement = main.judgement
+    finding = Finding(
+        verdict=verdict, kind=kind, phase=name_phase(cause, main), subject=subject, holder=holder, metric=main.key,
+        slope=judgement.slope, slope_unit=unit_of(main.key), slope_low=judgement.slope_low,
+        slope_high=judgement.slope_high, since_generation=judgement.since, confidence=judgement.confidence,
+        eta_s=horizon.seconds_left(rate), advice=advise(kind, subject, holder),
+        evidence=tuple(s.evidence for s in _most_telling(cause, main)),
+    )  # fmt: skip
+    return replace(finding, summary=summarise(finding, rate) + _bound_text(cause))
+
+
+def _verdict(
+    process: ProcessRun, cause: Cause, main: Symptom, subject: str | None, rate: float, horizon: Horizon
+) -> Verdict:
+    if main.judgement.verdict != "leak":
+        return main.judgement.verdict
+    holder = cause.holder
+    if holder is not None and holder.bound > 0 and 0 <= holder.bound_length < holder.bound and not cause.is_garbage:
+        return "filling"
+    watched = subject in process.watches
+    if not watched and (rate < LEAST_BYTES or not horizon.is_material(rate)):
+        return "growing"
+    return "leak"
+
+
+def _is_sawtooth(process: ProcessRun, cause: Cause) -> bool:
+    """Dead cycles that full collections of the program's own bring back to the floor are not a leak."""
+    if not cause.is_garbage:
+        return False
+    flags = process.series.get((AT, "after_full_collection"))
+    ours = {c.g for c in process.collected}
+    if flags is None:
+        return False
+    since = min((s.judgement.since or 0 for s in cause.symptoms.values()), default=0)
+    return any(value and g > max(2, since) and g - 1 not in ours and g not in ours for g, value in flags)
+
+
+def _is_trifle(process: ProcessRun, cause: Cause) -> bool:
+    """Growth that no run will ever feel, of a type that nobody asked to watch."""
+    return bytes_per_generation(cause) < LEAST_BYTES and not cause.subjects() & process.watches.keys()
+
+
+def _most_telling(cause: Cause, main: Symptom) -> list[Symptom]:
+    others = [s for s in cause.symptoms.values() if s is not main]
+    return [main, *sorted(others, key=lambda s: -s.judgement.confidence)[:4]]
+
+
+def _bound_text(cause: Cause) -> str:
+    holder = cause.holder
+    if holder is None or holder.bound <= 0:
+        return ""
+    left = holder.bound - holder.bound_length
+    if left <= 0:
+        return f" (the container is at its bound of {holder.bound:,}: its items grow)"
+    rates = [s.judgement.slope for s in cause.of_kind("count/", "container/") if s.judgement.slope > 0]
+    when = f", full in about {left / max(rates):,.0f} generations" if rates else ""
+    return f" (bound {holder.bound:,}, {holder.bound_length:,} now{when})"
+
+
+def unit_of(metric: str) -> str:
+    """The unit of a slope of this metric."""
+    if metric.endswith("_bytes") or metric.startswith("tracked/"):
+        return "bytes/generation"
+    if metric == "graph_nodes":
+        return "nodes/generation"
+    return "items/generation" if metric.startswith("container/") else "objects/generation"
+
+
+def _broken_expectations(process: ProcessRun, known: list[Finding]) -> list[Finding]:
+    """Expectations that are broken at the end of the recording and that no finding names yet."""
+    newest = {violation.name: violation for violation in process.violations}
+    named = {finding.subject for finding in known}
+    found = []
+    for name, violation in newest.items():
+        series = process.series.get((AT, f"watched/{name}"))
+        if series is None or violation.low <= series.last <= violation.high or name in named:
+            continue
+        expected = f"{violation.low}" if violation.low == violation.high else f"{violation.low} to {violation.high}"
+        where = f", born in phase {violation.phase!r}" if violation.phase else ""
+        text = (
+            f"{name}: expected {expected}, found {series.last:.0f}{where}, broken since generation {violation.since} "
+            "(rule: expected count)"
+        )
+        evidence = Evidence(AT, f"watched/{name}", tuple(series.generations), tuple(series.values))
+        found.append(
+            Finding(
+                "step", "objects", violation.phase or None, name, metric=f"watched/{name}", confidence=1.0,
+                slope_unit="objects/generation", since_generation=violation.since, summary=text,
+                advice=f"Look for where {name} objects are made and kept.", evidence=(evidence,),
+            )
+        )
+    return found
+
+
+def _tracked(symptoms: Mapping[str, Symptom], threshold_mb: float, horizon: Horizon) -> list[Finding]:
+    """Tracked names that grow faster than the threshold, where no cause was found that names them better."""
+    found = []
+    for key, symptom in symptoms.items():
+        judgement = symptom.judgement
+        if not key.startswith("tracked/") or judgement.slope < threshold_mb * MB or not symptom.rises:
+            continue
+        name = key.removeprefix("tracked/")
+        finding = Finding(
+            judgement.verdict, "container", None, name, metric=key, slope=judgement.slope,
+            slope_low=judgement.slope_low, slope_high=judgement.slope_high, since_generation=judgement.since,
+            confidence=judgement.confidence, eta_s=horizon.seconds_left(judgement.slope),
+            advice=f"Look at what {name} accumulates.", evidence=(symptom.evidence,),
+        )
+        rule = f" (rule: tracked size over {threshold_mb:g} MB a generation)"
+        found.append(replace(finding, summary=summarise(finding, judgement.slope) + rule))
+    return found
+
+
+def _without_doubles(findings: list[Finding]) -> list[Finding]:
+    seen: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        seen.setdefault((finding.kind, finding.subject, finding.holder, finding.metric), finding)
+    return list(seen.values())
+
+
+_ORDER = ("leak", "step", "filling", "growing", "sawtooth", "plateau", "stable", "too short")
+
+
+def _rank(finding: Finding) -> tuple[float, float, float]:
+    eta = finding.eta_s if finding.eta_s is not None else 1e18
+    return (_ORDER.index(finding.verdict), eta, -finding.confidence)

@@ -1,0 +1,145 @@
+"""Names a cause: its kind, its subject, the phase it is born in, its growth in bytes, and the words for it."""
+
+from __future__ import annotations
+
+from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, PLUMBING, TENSORS, Cause
+from phaseprof.analysis.symptoms import Symptom
+from phaseprof.records import Finding
+from phaseprof.units import format_bytes, format_duration
+
+# Bytes charged to a tracked object, and to an item of a container, whose own size was not measured.
+OBJECT_BYTES, ITEM_BYTES = 200.0, 64.0
+
+
+def name_kind(cause: Cause) -> tuple[str, str | None]:
+    """Return kind and subject.
+
+    The item that the growing container holds decides; where it only carries others (a dict, a closure), what grows
+    inside it does: tensors before arrays before the user's own types.
+    """
+    item = cause.item
+    inside = cause.subjects()
+    if cause.is_garbage:
+        return "garbage", _telling(inside) or ("Tensor" if cause.of_kind("storages/") else item or None)
+    if cause.of_kind("graph_") and (item in TENSORS or not item or item in PLUMBING):
+        return "autograd graph", "Tensor"
+    if item in KIND_OF_TYPE:
+        return KIND_OF_TYPE[item], item
+    if item and item not in PLUMBING:
+        return "objects", item
+    if cause.of_kind("storages/"):
+        return "tensors", "Tensor"
+    if cause.of_kind("arrays_bytes"):
+        return "arrays", "ndarray"
+    telling = _telling(inside)
+    if telling is not None:
+        return KIND_OF_TYPE.get(telling, "objects"), telling
+    return _name_container(cause, inside)
+
+
+def _telling(subjects: set[str]) -> str | None:
+    """The type that says most: the user's own before tensors; nothing if all are plumbing."""
+    own = sorted(subjects - PLUMBING - set(KIND_OF_TYPE))
+    known = sorted(subjects & set(KIND_OF_TYPE))
+    return next(iter([*own, *known]), None)
+
+
+def _name_container(cause: Cause, inside: set[str]) -> tuple[str, str | None]:
+    container = cause.holder.container.rpartition(".")[2] if cause.holder is not None else ""
+    growing = [s.subject for s in cause.of_kind("container/")]
+    subject = growing[0] if growing else container or next(iter(sorted(inside & CONTAINERS)), None)
+    if subject:
+        return "container", subject
+    return "objects", next(iter(sorted(inside)), None)
+
+
+def main_symptom(cause: Cause, kind: str, subject: str | None) -> Symptom:
+    """Choose the series that speaks for a cause: the one of its kind with the clearest verdict."""
+    wanted = {
+        "autograd graph": ("graph_nodes", "graph_bytes"), "tensors": ("storages/",), "arrays": ("arrays_bytes",),
+        "container": ("container/",), "native": ("malloc_in_use_bytes", "anonymous_bytes"),
+    }.get(kind, ())  # fmt: skip
+    ranked = sorted(
+        cause.symptoms.values(),
+        key=lambda s: (
+            s.judgement.verdict != "leak",
+            not s.key.startswith(wanted) if wanted else s.subject != subject,
+            s.subject in PLUMBING,
+            -s.judgement.confidence,
+        ),
+    )
+    return ranked[0]
+
+
+def bytes_per_generation(cause: Cause) -> float:
+    """Estimate the growth of a cause in bytes a generation, from the best measure there is."""
+    measured = [s.judgement.slope for s in cause.of_kind("storages/", "arrays_bytes", "graph_bytes")]
+    counted = [s.judgement.slope * _each(s) for s in cause.of_kind("count/")]
+    items = [s.judgement.slope * ITEM_BYTES for s in cause.of_kind("container/")]
+    plain = cause.of_kind("malloc_", "anonymous_", "children_private", "shm_bytes", "tracked/")
+    other = [s.judgement.slope for s in plain]
+    nodes = [s.judgement.slope * OBJECT_BYTES for s in cause.of_kind("graph_nodes")]
+    return max([0.0, *measured, *counted, *items, *other, *nodes])
+
+
+def _each(symptom: Symptom) -> float:
+    retained = symptom.holder.retained_bytes if symptom.holder is not None else -1
+    return float(retained) if retained > 0 else OBJECT_BYTES
+
+
+def name_phase(cause: Cause, main: Symptom) -> str | None:
+    """The phase of the main symptom's survivors, else of the most telling other one."""
+    if main.phase():
+        return main.phase()
+    others = sorted(cause.symptoms.values(), key=lambda s: (s.subject in PLUMBING, s.key.startswith("container/")))
+    return next((s.phase() for s in others if s.phase()), None)
+
+
+ADVICE = {
+    "objects": "Let go of old {subject} objects where they are kept ({where}), or bound what keeps them.",
+    "tensors": "Keep what you need of each tensor, not the tensor: .item() or float() for logging, .detach().cpu() "
+    "for data; clear or bound what keeps them ({where}).",
+    "arrays": "Clear or bound what keeps the arrays ({where}); copy a small slice instead of keeping a view of a "
+    "large array.",
+    "autograd graph": "Break the graph before keeping the tensor ({where}): .detach() where a device sync would hurt, "
+    ".item() or float() for logging, torch.no_grad() around collection, zero_grad(set_to_none=True) for gradients.",
+    "container": "Bound it, or remove entries that are done with ({where}): deque(maxlen=...), lru_cache(maxsize=...), "
+    "pop on completion.",
+    "garbage": "These are reference cycles that only a full collection frees, and collections are too rare: break the "
+    "cycle (weakref, or clear the back reference), or call gc.collect() at the end of a generation.",
+    "native": "No Python object explains it: look at extensions and bindings used in this phase for a missing free, "
+    "close or reset; tools that trace malloc (heaptrack, memray --native) name the caller.",
+    "gpu": "Live device memory grows that no Python tensor shows: keep no graph alive (detach, no_grad), and take a "
+    "memory snapshot with stacks for the allocation site.",
+    "children": "Close and join child processes after use; give forked workers arrays instead of lists of Python "
+    "objects, whose reference counts make every page their own.",
+    "descriptors": "Close files, sockets and mappings when done with them (a with block), or bound what keeps them "
+    "({where}).",
+    "threads": "Shut executors and threads down after use (with ThreadPoolExecutor(...) as pool:, or shutdown()).",
+    "shared memory": "Close and unlink each segment when its reader is done.",
+    "fragmentation": "Freed memory stays with the allocator: MALLOC_ARENA_MAX=2, malloc_trim(0), or another "
+    "allocator; it is no leak.",
+}  # fmt: skip
+
+
+def advise(kind: str, subject: str | None, holder: tuple[str, ...]) -> str:
+    """Return what to do about a finding of this kind."""
+    where = " ".join(holder[:-1][-2:]) if len(holder) > 1 else "its holder"
+    return ADVICE[kind].format(subject=subject or "these", where=where)
+
+
+def summarise(finding: Finding, bytes_slope: float) -> str:
+    """Say a finding in one sentence."""
+    what = finding.subject or finding.kind
+    where = f" born in phase {finding.phase!r}" if finding.phase else ""
+    rate = f"{format_bytes(bytes_slope)} a generation" if bytes_slope > 0 else ""
+    if finding.slope_unit != "bytes/generation" and finding.slope:
+        counted = f"{finding.slope:+,.1f} {finding.slope_unit.partition('/')[0]} a generation"
+        rate = f"{counted}, about {rate}" if rate else counted
+    word = {
+        "leak": "leaks", "filling": "fills up", "growing": "grows, not (yet) a leak", "plateau": "has levelled off",
+    }.get(finding.verdict, finding.verdict)  # fmt: skip
+    holder = f"; held by {' '.join(finding.holder)}" if finding.holder else ""
+    since = f" since generation {finding.since_generation}" if finding.since_generation is not None else ""
+    eta = f"; memory ends in about {format_duration(finding.eta_s)}" if finding.eta_s is not None else ""
+    return f"{what} ({finding.kind}){where} {word}: {rate}{since}{holder}{eta}"

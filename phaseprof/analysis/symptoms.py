@@ -1,0 +1,132 @@
+"""Symptoms: every series of a recording that can show a leak, judged, with the evidence that was collected for it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from phaseprof.recording import format as fmt
+from phaseprof.recording.model import ProcessRun
+from phaseprof.recording.series import Series
+from phaseprof.records import Evidence
+from phaseprof.trend import Judgement, judge
+
+AT = "generation end"
+# Device counters vote at the end of a generation; where none is declared, after each outermost phase.
+DEVICE_VOTES = ("allocated_bytes", "active_blocks")
+PLAIN_METRICS = (
+    "arrays_bytes", "graph_nodes", "graph_bytes", "malloc_in_use_bytes", "python_blocks", "descriptors", "threads",
+    "children", "children_private_bytes", "shm_bytes", "shm_segments", "anonymous_bytes", "pinned_bytes",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """One judged series and what is known of it.
+
+    Attributes:
+        key: metric of the series; evidence is filed under it (storages of all devices under ``storages``).
+        judgement: the verdict on the series.
+        births: survivors by phase, newest record; ``None`` if none was made.
+        holder: the holder of its survivors; ``None`` if none was looked for.
+        collected: outcome of the confirming collection, if there was one.
+    """
+
+    key: str
+    judgement: Judgement
+    evidence: Evidence
+    births: fmt.Births | None = None
+    holder: fmt.Holder | None = None
+    collected: fmt.Collected | None = None
+
+    @property
+    def subject(self) -> str:
+        """The type or named thing, short."""
+        tail = self.key.partition("/")[2] or self.key
+        return tail.partition("@")[0].rpartition(".")[2]
+
+    @property
+    def rises(self) -> bool:
+        """Whether the series grows with no end in sight."""
+        return self.judgement.verdict in ("leak", "growing")
+
+    def phase(self) -> str | None:
+        """The phase in which most of the survivors were born."""
+        if self.births is None or not self.births.phases:
+            return None
+        phases = self.births.phases
+        return max(phases, key=lambda phase: (phases[phase][1], phases[phase][0]))
+
+
+def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:
+    """Judge every series that may show a leak; those too short, flat or falling are left out but for the tracked."""
+    found: dict[str, Symptom] = {}
+    for key, at, series in _voting_series(process):
+        judgement = _judge(process, series)
+        if judgement is None or (judgement.verdict in ("stable", "too short") and judgement.growth <= 0):
+            continue
+        family = "storages" if key.startswith("storages/") else _family(key)
+        evidence = Evidence(at, key, tuple(series.generations), tuple(series.values))
+        found[key] = Symptom(
+            key, judgement, evidence,
+            births=_newest(process.births, family), holder=_newest(process.holders, family),
+            collected=_newest(process.collected, family),
+        )  # fmt: skip
+    return found
+
+
+def _family(key: str) -> str:
+    return {"arrays_bytes": "arrays", "graph_nodes": "graph", "graph_bytes": "graph"}.get(key, key)
+
+
+def _voting_series(process: ProcessRun) -> Iterator[tuple[str, str, Series]]:
+    """Yield key, point and series of what may vote, each read at one point of the loop."""
+    censuses = process.series.get((AT, "n_objects"))
+    for (at, metric), series in process.series.items():
+        if at != AT:
+            continue
+        if metric.startswith("count/"):
+            yield metric, at, carry_forward(series, censuses.generations if censuses else [])
+        elif _may_vote(metric):
+            yield metric, at, series
+
+
+def _may_vote(metric: str) -> bool:
+    if metric in PLAIN_METRICS or metric.startswith(("container/", "tracked/", "watched/")):
+        return True
+    if metric.startswith(("storages/", "untracked/")):
+        return metric.endswith("_bytes")
+    return metric.rpartition("/")[2] in DEVICE_VOTES
+
+
+def carry_forward(series: Series, generations: list[int]) -> Series:
+    """Fill a series that was written only when it changed: at every census the last value holds."""
+    filled = Series()
+    for generation in generations:
+        at = bisect_right(series.generations, generation) - 1
+        filled.put(generation, series.values[at] if at >= 0 else 0.0)
+    return filled
+
+
+def _judge(process: ProcessRun, series: Series) -> Judgement | None:
+    if len(series) < 2:
+        return None
+    collections = process.series.get((AT, "after_full_collection"))
+    after = None
+    if collections is not None:
+        flags = dict(zip(collections.generations, collections.values, strict=True))
+        after = [bool(flags.get(g, 0.0)) for g in series.generations]
+    return judge(series.values, series.generations, after_collection=after)
+
+
+class _Filed(Protocol):
+    subject: str
+
+
+R = TypeVar("R", bound=_Filed)
+
+
+def _newest(records: Sequence[R], subject: str) -> R | None:
+    return next((record for record in reversed(records) if record.subject == subject), None)

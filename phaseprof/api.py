@@ -1,0 +1,180 @@
+"""The module-level functions: one default profiler, made at first use."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, overload
+
+from phaseprof.errors import ExpectationError, UsageError
+from phaseprof.live.scopes import CheckpointScope, DisabledScope, GenerationScope, Items, PhaseScope
+from phaseprof.live.watching import Expected, check_expected
+from phaseprof.profiler import Profiler
+
+if TYPE_CHECKING:
+    from phaseprof.recording.reader import Run
+    from phaseprof.report.text import Report
+
+F = TypeVar("F", bound=Callable[..., object])
+
+_lock = threading.Lock()
+_default: Profiler | None = None
+
+
+def get_profiler() -> Profiler:
+    """Return the default profiler, which the functions of this module use."""
+    global _default
+    if _default is None:
+        with _lock:
+            if _default is None:
+                _default = Profiler()
+    return _default
+
+
+def configure(**settings: object) -> Profiler:
+    """Set up the default profiler: the arguments of :class:`Profiler`.  Phases decorated before follow.
+
+    Raises:
+        UsageError: a setting is unknown (the nearest is named) or breaks its rule.
+    """
+    profiler = get_profiler()
+    profiler.reconfigure(**settings)
+    return profiler
+
+
+@overload
+def profile_phase(name: F) -> F: ...
+@overload
+def profile_phase(name: str | None = None, *, items: Items = None) -> PhaseScope: ...
+def profile_phase(name: str | F | None = None, *, items: Items = None) -> PhaseScope | F:
+    """Name a phase, as a decorator (also bare) or a ``with`` block; see :meth:`Profiler.phase`."""
+    if name is None or isinstance(name, str):
+        return get_profiler().phase(name, items=items)
+    return get_profiler().phase(None, items=items)(name)
+
+
+def checkpoint(label: str) -> CheckpointScope | DisabledScope:
+    """Record a point, or with ``with`` a block; see :meth:`Profiler.checkpoint`."""
+    profiler = _default
+    return (get_profiler() if profiler is None else profiler).checkpoint(label)
+
+
+def generation(index: int | str | None = None, *, items: Items = None) -> GenerationScope | DisabledScope:
+    """Mark one turn of the outer loop; see :meth:`Profiler.generation`."""
+    return get_profiler().generation(index, items=items)
+
+
+def watch(cls: type | str, expected: Expected = None) -> None:
+    """Count the instances of a class; see :meth:`Profiler.watch`."""
+    get_profiler().watch(cls, expected)
+
+
+def track(name: str, target: object) -> None:
+    """Follow the deep size of an object by name; see :meth:`Profiler.track`."""
+    get_profiler().track(name, target)
+
+
+def log_memory(label: str, show_objects: bool = False) -> Report:
+    """Take a labelled snapshot, print it, and return it; see :meth:`Profiler.log_memory`."""
+    return get_profiler().log_memory(label, show_objects=show_objects)
+
+
+def load(run: str | Path) -> Run:
+    """Read a recorded run; see :func:`phaseprof.recording.reader.load_run`."""
+    from phaseprof.recording.reader import load_run
+
+    return load_run(run)
+
+
+def assert_counts(classes: dict[str | type, Expected] | None = None, /, **expected: Expected) -> None:
+    """Assert how many instances of classes are alive now.
+
+    Args:
+        classes: class, or dotted name, to a count or a range (lo, hi).
+        expected: the same by the class's bare name, which must be the name of exactly one live class.
+
+    Raises:
+        ExpectationError: a count is outside its bound; all that are broken are named.
+        UsageError: a name fits no class, or several.
+    Cost: a full collection (so that dead cycles do not count), and a pass over the heap.
+    """
+    from phaseprof.probes import census
+
+    wanted = {_class_of(name): bound for name, bound in [*(classes or {}).items(), *expected.items()]}
+    bounds = {cls: check_expected(bound) for cls, bound in wanted.items()}
+    gc.collect()
+    counts = census.watched_counts(list(bounds))
+    broken = [
+        f"{cls.__name__}: expected {low if low == high else f'{low} to {high}'}, found {counts[cls]}"
+        for cls, (low, high) in bounds.items()
+        if low >= 0 and not low <= counts[cls] <= high
+    ]
+    if broken:
+        raise ExpectationError("; ".join(broken))
+
+
+def _class_of(name: str | type) -> type:
+    if isinstance(name, type):
+        return name
+    module, _, bare = name.rpartition(".")
+    if module:
+        found = getattr(sys.modules.get(module), bare, None)
+        if not isinstance(found, type):
+            raise UsageError(f"{name!r} must be a class of an imported module; import it first, or give the class")
+        return found
+    fitting = [cls for cls in _all_classes() if cls.__name__ == bare]
+    if len(fitting) != 1:
+        names = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in fitting)
+        what = f"fits {len(fitting)} classes: {', '.join(names[:5])}" if fitting else "fits no class that exists"
+        raise UsageError(f"{bare!r} must name exactly one class (it {what}); give the class or its dotted name")
+    return fitting[0]
+
+
+def _all_classes() -> list[type]:
+    found: dict[int, type] = {}
+    stack: list[type] = [object]
+    while stack:
+        cls = stack.pop()
+        subclasses: list[type] = type.__subclasses__(cls)
+        for sub in subclasses:
+            if id(sub) not in found:
+                found[id(sub)] = sub
+                stack.append(sub)
+    return list(found.values())
+
+
+def assert_no_growth(
+    function: Callable[[], object], *, repeat: int = 10, warm_up: int = 3, max_objects: float = 0.0
+) -> None:
+    """Assert that calling a function again and again leaves no more objects, tensors or arrays behind.
+
+    Args:
+        function: called ``warm_up`` + ``repeat`` times.
+        repeat: calls that are judged; at least 5.
+        warm_up: calls before the first reading.
+        max_objects: objects a call that are tolerated.
+
+    Raises:
+        ExpectationError: something grows; the message names type, rate and holder.
+        UsageError: an argument breaks its rule.
+    """
+    from phaseprof.analysis.growth_test import describe_growth
+
+    if repeat < 5 or warm_up < 0 or max_objects < 0:
+        raise UsageError(
+            f"repeat must be >= 5, warm_up >= 0 and max_objects >= 0 (got {repeat}, {warm_up} and {max_objects})"
+        )
+    profiler = Profiler(None, budget=None, sample_every_s=None)
+    try:
+        for call in range(warm_up + repeat):
+            with profiler.generation(call), profiler.phase("call"):
+                function()
+            gc.collect()
+        grown = describe_growth(profiler.findings(), max_objects)
+    finally:
+        profiler.close()
+    if grown:
+        raise ExpectationError(grown)

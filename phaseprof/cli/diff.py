@@ -1,0 +1,88 @@
+"""``phaseprof diff`` and ``phaseprof experiment``: runs side by side."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from typing import TYPE_CHECKING
+
+from phaseprof.analysis.compare import Comparison, compare
+from phaseprof.analysis.experiment import run_experiment
+from phaseprof.errors import UsageError
+from phaseprof.recording.reader import load_run
+from phaseprof.report.compare_text import compare_sentence, compare_text, experiment_sentence, experiment_text
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_SETTING = re.compile(r"[^=,:/\\\s]+=[^=,:]*\Z")
+_CODES = "Exit status: 0 no worse than the first, 1 a later run leaks more, 2 wrong use, 3 too short to say."
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add both commands to the program's parser."""
+    parser = subparsers.add_parser(
+        "diff", help="compare the growth of two or more runs", epilog=_CODES,
+        description="Align runs by generation and say where growth collapsed, fell, rose or stayed, against the first.",
+    )  # fmt: skip
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="the first is what the others are held against")
+    _add_common(parser)
+    parser.set_defaults(run=run, is_experiment=False)
+    _add_experiment_parser(subparsers)
+
+
+def _add_experiment_parser(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "experiment", help="does growth follow a setting?", epilog=_CODES,
+        description="Compare runs that differ in one setting, for example seq_len=25:runs/short seq_len=50:runs/long, "
+        "and test whether growth is proportional to it.",
+    )  # fmt: skip
+    parser.add_argument("runs", nargs="+", metavar="NAME=VALUE:RUN", help="several settings as a=1,b=2:RUN")
+    _add_common(parser)
+    parser.set_defaults(run=run, is_experiment=True)
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--rank", type=int, help="process to compare; default: the one that reports lead with")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON, format 1")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare the runs; return 0 no worse, 1 worse, 3 too short."""
+    return _run_experiment(args) if args.is_experiment else _run_diff(args)
+
+
+def _run_diff(args: argparse.Namespace) -> int:
+    comparison = compare([load_run(path) for path in args.runs], args.runs, rank=args.rank)
+    if args.json:
+        print(json.dumps({**comparison.to_dict(), "summary": compare_sentence(comparison)}))
+    else:
+        print(compare_text(comparison))
+    return _exit_code(comparison)
+
+
+def _run_experiment(args: argparse.Namespace) -> int:
+    pairs = [_split(text) for text in args.runs]
+    paths = [path for _, path in pairs]
+    experiment = run_experiment([load_run(path) for path in paths], [s for s, _ in pairs], paths, rank=args.rank)
+    if args.json:
+        print(json.dumps({**experiment.to_dict(), "summary": experiment_sentence(experiment)}))
+    else:
+        print(experiment_text(experiment))
+    return _exit_code(experiment.comparison)
+
+
+def _exit_code(comparison: Comparison) -> int:
+    if comparison.is_too_short:
+        return 3
+    return 1 if comparison.is_worse() else 0
+
+
+def _split(text: str) -> tuple[dict[str, str], str]:
+    """Part ``a=1,b=2:RUN`` at the first colon into settings and the run's path."""
+    settings, colon, path = text.partition(":")
+    items = settings.split(",")
+    if not colon or not path or not all(_SETTING.match(item) for item in items):
+        raise UsageError(f"a run must be given as NAME=VALUE:RUN (got {text!r}); for example seq_len=25:runs/short")
+    return {name: value for name, _, value in (item.partition("=") for item in items)}, path

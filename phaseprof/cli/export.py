@@ -1,0 +1,52 @@
+"""``phaseprof export``: a run in other tools' formats."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from phaseprof.analysis.findings import find_leaks
+from phaseprof.errors import UsageError
+from phaseprof.recording.reader import load_run
+from phaseprof.report.export import FORMATS, export_run
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_BY_ENDING = {
+    ".csv": "csv", ".parquet": "parquet", ".pq": "parquet", ".json": "perfetto", ".perfetto-trace": "perfetto",
+    ".prom": "openmetrics", ".om": "openmetrics", ".txt": "openmetrics",
+}  # fmt: skip
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command to the program's parser."""
+    parser = subparsers.add_parser(
+        "export", help="write a run as CSV, Parquet, Perfetto trace or OpenMetrics",
+        description="Write a run in another tool's format: tidy CSV (which import reads back), Parquet, trace events "
+        "for Perfetto (phases as slices, memory as counters, findings as instants) or OpenMetrics text.",
+    )  # fmt: skip
+    parser.add_argument("recording", type=Path, metavar="RUN")
+    parser.add_argument("--format", dest="form", choices=FORMATS, help="default: by the ending of FILE")
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="packed if it ends .gz")
+    parser.add_argument("--json", action="store_true", help="print what was written as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Export the run; return 0."""
+    form = args.form or _BY_ENDING.get(Path(args.out.name.removesuffix(".gz")).suffix)
+    if form is None:
+        raise UsageError(
+            f"--format must be one of {', '.join(FORMATS)} (got none, and {args.out.name!r} does not say it)"
+        )
+    findings = find_leaks(load_run(args.recording).main) if form == "perfetto" else ()
+    n = export_run(args.recording, args.out, form=form, findings=findings)
+    unit = {"perfetto": "events", "openmetrics": "samples"}.get(form, "readings")
+    if args.json:
+        print(json.dumps({"format": 1, "out": str(args.out), "form": form, unit: n}))
+    else:
+        print(f"{args.out}: {n:,} {unit}")
+    return 0

@@ -1,0 +1,77 @@
+"""``phaseprof snapshots``: a folder of CUDA memory snapshots gets a verdict."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from phaseprof.errors import PhaseprofError
+from phaseprof.report.snapshots_files import render_markdown, write_files, write_plot
+from phaseprof.report.snapshots_report import SnapshotReport, analyse_snapshots
+from phaseprof.units import parse_bytes
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_DESCRIPTION = """\
+Judge a series of CUDA memory snapshots written by torch.cuda.memory._dump_snapshot, plain or gzip'd: what grows per
+step, in which pool, in which block sizes, and, where stacks were recorded, from which lines. No code in a snapshot is
+run. One snapshot gets what can be said of one, two get a difference, three or more a verdict.
+Exit status: 0 no leak, 1 leak, 2 wrong use or a file that cannot be read, 3 too short to say."""
+
+_UNREADABLE = 2
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command to the program's parser."""
+    parser = subparsers.add_parser(
+        "snapshots", help="judge a folder of CUDA memory snapshots", description=_DESCRIPTION
+    )
+    parser.add_argument("folder", type=Path, metavar="DIR", help="folder of snapshots, or one file")
+    parser.add_argument("--events", type=Path, metavar="DIR", help="TensorBoard event files to lay beside")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write text, JSON, Markdown, CSV tables and plots here")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print JSON")
+    form.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument("--png", type=Path, metavar="FILE", help="write the plots into this file")
+    parser.add_argument(
+        "--max-file-size", default="512 MiB", metavar="SIZE", help="read no larger pickle (default: %(default)s)"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Analyse the folder, print and write what was asked for; return the exit status."""
+    try:
+        report = analyse_snapshots(args.folder, args.events, max_bytes=parse_bytes(args.max_file_size))
+        _write(report, args)
+    except PhaseprofError as error:
+        print(f"phaseprof snapshots: {error}", file=sys.stderr)
+        return _UNREADABLE
+    for error_line in report.errors:
+        print(f"phaseprof snapshots: {error_line}", file=sys.stderr)
+    # Names of functions and files may hold letters that the terminal cannot show.
+    encoding = sys.stdout.encoding or "utf-8"
+    print(_printed(report, args).encode(encoding, "backslashreplace").decode(encoding))
+    return report.exit_code
+
+
+def _printed(report: SnapshotReport, args: argparse.Namespace) -> str:
+    if args.json:
+        return json.dumps(report.to_dict())
+    return render_markdown(report) if args.markdown else str(report)
+
+
+def _write(report: SnapshotReport, args: argparse.Namespace) -> None:
+    if args.png:
+        write_plot(report, args.png)
+    if not args.out:
+        return
+    written = write_files(report, args.out)
+    names = ", ".join(path.name for path in written)
+    print(f"wrote {names} into {args.out}", file=sys.stderr)
+    if not any(path.suffix == ".png" for path in written):
+        print("no plots: pip install 'phaseprof[plots]'", file=sys.stderr)

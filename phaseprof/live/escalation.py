@@ -1,0 +1,301 @@
+"""A closer look at what grows: in which phase its survivors are born, who holds them, whether a collection frees them.
+
+Each suspect is one :class:`Investigation` that goes through stages, generation by generation, as the budget allows:
+births at phase boundaries, then one search for holders, then (for dead cycles only) one confirming collection.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from phaseprof.live.budget import Budget
+from phaseprof.live.families import ContainerFamily, Family, HeapView, Reader
+from phaseprof.live.ledger import BirthLedger, DeltaLedger
+from phaseprof.probes import sizes
+from phaseprof.probes.holders import HolderPath, common_path, find_holder_choices
+from phaseprof.recording import format as fmt
+
+MAX_AT_ONCE = 12
+ASKED = 6  # survivors whose holders are searched, for each suspect
+OLD_ENOUGH = 2  # generations a survivor must have outlived
+PATIENCE = 12  # generations to wait for survivors before the suspicion is laid aside
+AGAIN_AFTER = 10
+
+
+@dataclass
+class Investigation:
+    """One suspect: a family with identities, a container, or a counter; and how far the look at it has come."""
+
+    key: str
+    subject: str
+    began: int
+    family: Family | None = None
+    container: ContainerFamily | None = None
+    counter: Reader | None = None
+    births: BirthLedger = field(default_factory=BirthLedger)
+    deltas: DeltaLedger = field(default_factory=DeltaLedger)
+    phase: str | None = None
+    stage: str = "births"
+    watched: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+
+class Escalation:
+    """Runs the investigations.
+
+    Args:
+        budget: what may be spent.
+        add: takes each record of evidence.
+        clock: nanoseconds.
+    """
+
+    def __init__(self, budget: Budget, add: Callable[[fmt.Record], None], clock: Callable[[], int]) -> None:
+        self._budget = budget
+        self._add = add
+        self._clock = clock
+        self.open: dict[str, Investigation] = {}
+        self.done: dict[str, int] = {}
+        self._generation = -1
+        self._collections = 0
+        self.gap = False
+
+    @property
+    def looks_at_boundaries(self) -> bool:
+        """Whether phase boundaries are being read."""
+        return bool(self.open)
+
+    def wants(self, key: str, generation: int) -> bool:
+        """Tell whether a suspect should be looked at now: not under way, and not looked at lately."""
+        last = self.done.get(key)
+        return key not in self.open and (last is None or generation - last >= AGAIN_AFTER)
+
+    def start(self, suspect: Investigation) -> None:
+        """Begin to look at a suspect, if there is room beside the others."""
+        if len(self.open) < MAX_AT_ONCE:
+            self.open[suspect.key] = suspect
+
+    def phase_of(self, subject: str) -> str | None:
+        """The phase found guilty for a subject so far."""
+        return next((i.phase for i in self.open.values() if i.subject == subject and i.phase), None)
+
+    # --- births -----------------------------------------------------------------------------------------------------
+
+    def at_boundary(self, owner: str | None, generation: int) -> None:
+        """Read what lives now for every open investigation; charge the news to ``owner``."""
+        self._generation = generation
+        if not self._budget.admits("births", 300_000):
+            self.gap = True
+            return
+        if self.gap:
+            owner, self.gap = None, False
+        with self._budget.spending("births"):
+            self._read(owner)
+
+    def _read(self, owner: str | None, *, complete: bool = False) -> None:
+        """Read every investigation that follows births.
+
+        What was born since the last boundary is still in the collector's young generations, unless a collection moved
+        it: so the young ones are enough where none did, at a hundredth of the price of the whole heap.
+        """
+        counted = [i for i in self.open.values() if i.stage == "births" and i.counter is not None]
+        for one in counted:
+            value = one.counter() if one.counter is not None else None
+            if value is not None:
+                one.deltas.see(value, owner)
+        for one in self.open.values():
+            length = one.container.length() if one.container is not None and one.stage == "births" else None
+            if length is not None:
+                one.deltas.see(length, owner)
+        followed = [i for i in self.open.values() if i.family is not None and i.stage == "births"]
+        if not followed:
+            return
+        moved = self._has_moved()
+        young = not complete and not (moved and self._budget.admits("births: whole heap", 30_000_000))
+        with HeapView([i.family for i in followed if i.family is not None], young=young) as view:
+            for one in followed:
+                if one.family is None or (young and not one.family.has_young and not self._reads_whole(one)):
+                    continue
+                partial = young and one.family.has_young
+                partial = partial and one.births.has_baseline
+                now = one.family.identities(view)
+                one.births.see(now, owner, self._generation, complete=not partial, moved=moved)
+
+    def _reads_whole(self, one: Investigation) -> bool:
+        """Whether a family that only a walk over the whole heap shows may be read at this boundary."""
+        return self._budget.admits(f"births: {one.key}", 80_000_000)
+
+    def _has_moved(self) -> bool:
+        """Whether a collection since the last look may have moved young objects to the old generation."""
+        now = sum(int(stats["collections"]) for stats in gc.get_stats()[1:])
+        before, self._collections = self._collections, now
+        return now != before
+
+    # --- the end of a generation ------------------------------------------------------------------------------------
+
+    def at_generation_end(self, generation: int) -> None:
+        """Advance every investigation by what the budget has room for."""
+        self._generation = generation
+        if not self.open:
+            return
+        if self._budget.admits("births: check", 15_000_000):
+            with self._budget.spending("births: check"):
+                self._read(None, complete=True)
+        ready = []
+        for one in list(self.open.values()):
+            if one.stage == "births":
+                self._tell_births(one)
+            if one.stage == "holders":
+                ready.append(one)
+        if ready and self._budget.admits("holders", 80_000_000):
+            with self._budget.spending("holders"):
+                self._find_holders(ready[:4])
+        for one in [i for i in self.open.values() if i.stage == "collect"]:
+            if self._budget.admits("confirming collection", 60_000_000):
+                with self._budget.spending("confirming collection"):
+                    self._confirm(one)
+
+    def finish(self) -> None:
+        """Do now what waits for the budget: the user asked for findings, no phase is running."""
+        if not self.open:
+            return
+        for one in self.open.values():
+            if one.stage == "births":
+                self._tell_births(one, at_last=True)
+        ready = [i for i in self.open.values() if i.stage == "holders"]
+        if ready:
+            with self._budget.spending("holders"):
+                self._find_holders(ready)
+        for one in [i for i in self.open.values() if i.stage == "collect"]:
+            with self._budget.spending("confirming collection"):
+                self._confirm(one)
+
+    def _tell_births(self, one: Investigation, *, at_last: bool = False) -> None:
+        waited = self._generation - one.began
+        if one.family is None:
+            deltas = one.deltas.by_phase()
+            if waited >= OLD_ENOUGH + 1 or (at_last and deltas):
+                self._record_births(one, {phase: [delta, 0.0] for phase, delta in deltas.items() if delta}, waited)
+                one.phase = max(deltas, key=lambda phase: deltas[phase], default=None)
+                self._next(one)
+            return
+        shares = one.births.by_phase(self._generation, OLD_ENOUGH)
+        if not shares and at_last:
+            shares = one.births.by_phase(self._generation, 1)
+        if shares:
+            counts = {phase: [float(s.count), float(s.size_bytes)] for phase, s in shares.items()}
+            self._record_births(one, counts, OLD_ENOUGH)
+            one.phase = max(shares, key=lambda phase: (shares[phase].size_bytes, shares[phase].count))
+            one.stage = "holders"
+        elif at_last or (waited > OLD_ENOUGH and not one.births.has_baseline):
+            one.stage = "holders"
+        elif waited > PATIENCE:
+            self._close(one)
+
+    def _record_births(self, one: Investigation, phases: dict[str, list[float]], after: int) -> None:
+        if phases:
+            self._add(fmt.Births(self._clock(), self._generation, one.key, phases, after))
+
+    def _next(self, one: Investigation) -> None:
+        if one.container is not None:
+            one.stage = "holders"
+        else:
+            self._close(one)
+
+    def _close(self, one: Investigation) -> None:
+        self.open.pop(one.key, None)
+        self.done[one.key] = self._generation
+
+    # --- holders ----------------------------------------------------------------------------------------------------
+
+    def _find_holders(self, ready: Sequence[Investigation]) -> None:
+        asked: list[object] = []
+        spans: list[tuple[Investigation, int, int]] = []
+        try:
+            with HeapView([i.family for i in ready if i.family is not None], young=False) as view:
+                for one in ready:
+                    begin = len(asked)
+                    asked += self._survivors_of(one, view)
+                    spans.append((one, begin, len(asked)))
+            choices = find_holder_choices(asked, ignore=[id(asked)])
+            for one, begin, end in spans:
+                self._tell_holder(one, choices[begin:end], own_bytes(asked[begin:end]))
+        finally:
+            asked.clear()
+
+    def _survivors_of(self, one: Investigation, view: HeapView) -> list[object]:
+        if one.container is not None:
+            return one.container.pick(1)
+        if one.family is None:
+            return []
+        born = one.births.survivors(self._generation, OLD_ENOUGH) or one.births.survivors(self._generation, 1)
+        guilty = {i for i, birth in born.items() if birth.phase == one.phase} or set(born)
+        if not guilty:
+            guilty = set(one.family.identities(view))
+        return one.family.pick(view, guilty, ASKED)
+
+    def _tell_holder(self, one: Investigation, choices: Sequence[Sequence[HolderPath]], each: int) -> None:
+        firsts = [paths[0] for paths in choices if paths]
+        if not firsts:
+            self._close(one)
+            return
+        path, explains = common_path(firsts)
+        record = self._holder_record(one, path, explains, len(choices))
+        record.retained_bytes = each
+        self._add(record)
+        if path.root == "garbage":
+            one.stage = "collect"
+        else:
+            self._close(one)
+
+    def _holder_record(self, one: Investigation, path: HolderPath, explains: int, asked: int) -> fmt.Holder:
+        container, length = path.container or ("", -1)
+        return fmt.Holder(
+            t=self._clock(), g=self._generation, subject=one.key, steps=list(path.steps), root=path.root,
+            reason=path.reason, explains=explains, asked=asked, container=container, length=length,
+            item=item_after(path.steps, container, length),
+            bound=-1 if path.bound is None else path.bound,
+            bound_length=-1 if path.bound_length is None else path.bound_length,
+        )  # fmt: skip
+
+    # --- garbage ----------------------------------------------------------------------------------------------------
+
+    def _confirm(self, one: Investigation) -> None:
+        """Collect once, and see how many of the survivors that gets rid of."""
+        if one.family is None:
+            self._close(one)
+            return
+        with HeapView([one.family], young=False) as view:
+            before = set(one.family.identities(view)) & set(one.births.survivors(self._generation, 1))
+        gc.collect()
+        with HeapView([one.family], young=False) as view:
+            after = before & set(one.family.identities(view))
+        self._add(fmt.Collected(self._clock(), self._generation, one.key, len(before), len(before) - len(after)))
+        self._close(one)
+
+
+_ITEM = re.compile(r"\(?([A-Za-z_][\w.<>]*)(?:, [\d,]+)?\)?$")
+SIZE_DEADLINE_S = 0.05
+
+
+def item_after(steps: Sequence[str], container: str, length: int) -> str:
+    """Name the type of what the growing container holds: the step after it on the path, else the last."""
+    shown = f"({container.rpartition('.')[2]}, {length:,}"
+    at = next((n for n, step in enumerate(steps[:-1]) if shown in step), -1)
+    found = _ITEM.search(steps[at + 1]) if at >= 0 else _ITEM.search(steps[-1]) if steps else None
+    return found[1] if found else ""
+
+
+def own_bytes(survivors: Sequence[object]) -> int:
+    """Return what one survivor reaches that the others do not, in bytes, on average; -1 if nothing was asked."""
+    if not survivors:
+        return -1
+    named = {str(number): survivor for number, survivor in enumerate(survivors[-3:])}
+    try:
+        if len(named) == 1:
+            return sizes.deep_size(next(iter(named.values())), deadline_s=SIZE_DEADLINE_S).bytes
+        found = sizes.deep_sizes(named, deadline_s=SIZE_DEADLINE_S)
+        return round(sum(size.bytes - size.shared_bytes for size in found.names.values()) / len(named))
+    finally:
+        named.clear()

@@ -1,0 +1,252 @@
+"""What can be followed from birth to death: families of things with an identity, and counters without one.
+
+A family reads the identities that live now; objects are looked at and dropped within one call.
+"""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from phaseprof.probes import arrays, autograd, tensors, walk
+from phaseprof.probes.heap import container_lengths
+from phaseprof.probes.typeinfo import TypeFilter, is_heap_type, type_name
+
+MAX_REFERRER_CLASSES = 24
+GRAPH_NODES = 50_000
+NODES_EACH = 2_000
+
+
+class Family(Protocol):
+    """One kind of thing whose living members can be told apart by a number."""
+
+    key: str
+    subject: str
+    has_young: bool
+
+    def identities(self, view: HeapView) -> dict[int, int]:
+        """Return identity -> bytes of what lives now (0 bytes for plain objects)."""
+
+    def pick(self, view: HeapView, wanted: Collection[int], most: int) -> list[object]:
+        """Return at most ``most`` living members by identity, newest last; the caller drops the list."""
+
+
+class HeapView:
+    """One look at the heap that several families share: complete, or the collector's young generations only.
+
+    Use as a context manager: what it holds is dropped at the end.
+    """
+
+    def __init__(self, families: Iterable[Family], *, young: bool) -> None:
+        self.young = young
+        self._types = [cls for family in families if isinstance(family, TypeFamily) for cls in family.live_classes()]
+        self._by_type: dict[int, list[object]] | None = None
+        self._young_objects: list[object] | None = None
+
+    def __enter__(self) -> HeapView:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._by_type = None
+        self._young_objects = None
+
+    def young_objects(self) -> list[object]:
+        """The objects of the collector's two young generations, oldest first."""
+        if self._young_objects is None:
+            self._young_objects = gc.get_objects(generation=1) + gc.get_objects(generation=0)
+        return self._young_objects
+
+    def instances(self, classes: Sequence[type]) -> list[object]:
+        """The objects of exactly these types, oldest first."""
+        if self._by_type is None:
+            self._by_type = self._sort_by_type()
+        return [member for cls in classes for member in self._by_type.get(id(cls), ())]
+
+    def _sort_by_type(self) -> dict[int, list[object]]:
+        members = TypeFilter(self._types).pick(self._everything())
+        by_type: dict[int, list[object]] = {}
+        for member in members:
+            by_type.setdefault(id(type(member)), []).append(member)
+        return by_type
+
+    def _everything(self) -> list[object]:
+        if self.young:
+            return self.young_objects()
+        if len(self._types) <= MAX_REFERRER_CLASSES and all(map(is_heap_type, self._types)):
+            return gc.get_referrers(*self._types) if self._types else []
+        return gc.get_objects()
+
+    def tensors(self) -> list[object]:
+        """The tensors that have a Python object."""
+        if self.young:
+            return TypeFilter(tensors.tensor_types()).pick(self.young_objects())
+        return list(tensors.live_tensors())
+
+
+class TypeFamily:
+    """The instances of one type (of all types of one name), the type itself held weakly."""
+
+    has_young = True
+
+    def __init__(self, key: str, classes: Iterable[type]) -> None:
+        self.key = key
+        self._classes = [weakref.ref(cls) for cls in classes]
+        self.subject = key.rpartition("/")[2].rpartition(".")[2]
+
+    def live_classes(self) -> list[type]:
+        """The types that still exist."""
+        return [cls for ref in self._classes if (cls := ref()) is not None]
+
+    def identities(self, view: HeapView) -> dict[int, int]:
+        """Return the id of each instance, with 0 bytes."""
+        return dict.fromkeys(map(id, view.instances(self.live_classes())), 0)
+
+    def pick(self, view: HeapView, wanted: Collection[int], most: int) -> list[object]:
+        """Return the newest of the wanted instances."""
+        return [o for o in view.instances(self.live_classes()) if id(o) in wanted][-most:]
+
+
+class StorageFamily:
+    """Torch storages that some tensor with a Python object shows, by the storage's address."""
+
+    key = "storages"
+    subject = "Tensor"
+    has_young = True
+
+    def identities(self, view: HeapView) -> dict[int, int]:
+        """Return the address and bytes of each storage."""
+        seen = view.tensors()
+        try:
+            return {address: size for address, (size, _) in tensors.storages_of(seen).items()}  # type: ignore[arg-type]
+        finally:
+            seen.clear()
+
+    def pick(self, view: HeapView, wanted: Collection[int], most: int) -> list[object]:
+        """Return tensors on the wanted storages, one a storage."""
+        found: dict[int, object] = {}
+        for tensor in reversed(view.tensors()):
+            for address in tensors.storages_of([tensor]):  # type: ignore[list-item]
+                if address in wanted:
+                    found.setdefault(address, tensor)
+            if len(found) >= most:
+                break
+        return list(reversed(found.values()))
+
+
+class ArrayFamily:
+    """Numpy buffers, by the id of the object that owns them.  Always a complete look: arrays are not collected."""
+
+    key = "arrays"
+    subject = "ndarray"
+    has_young = False
+
+    def identities(self, view: HeapView) -> dict[int, int]:
+        """Return the owner's id and the bytes of each buffer."""
+        return arrays.array_buffers()
+
+    def pick(self, view: HeapView, wanted: Collection[int], most: int) -> list[object]:
+        """Return the arrays, or views of them, that own the wanted buffers."""
+        found: list[object] = walk.find_untracked(walk.array_types())
+        locate = arrays.BufferLocator()
+        chosen: dict[int, object] = {}
+        for candidate in reversed(found):
+            buffer = locate(candidate)
+            if buffer is not None and buffer.owner_id in wanted:
+                chosen.setdefault(buffer.owner_id, candidate)
+            if len(chosen) >= most:
+                break
+        found.clear()
+        return list(reversed(chosen.values()))
+
+
+class ContainerFamily:
+    """Builtin containers that grow, each by its id; what is followed is their length, not their members."""
+
+    def __init__(self, key: str, subject: str, identity: int) -> None:
+        self.key = key
+        self.subject = subject
+        self.identity = identity
+
+    def length(self) -> float | None:
+        """Return how many items it holds, ``None`` once it is gone."""
+        return container_lengths([self.identity]).get(self.identity)
+
+    def pick(self, most: int) -> list[object]:
+        """Return the container itself, if it still lives; the caller drops the list."""
+        kinds = TypeFilter([list, dict, set, *walk_container_types()])
+        tracked = gc.get_objects()
+        try:
+            found = [o for o in kinds.pick(tracked) if id(o) == self.identity][:most]
+        finally:
+            tracked.clear()
+        if found:
+            return found
+        return [o for o in walk.find_untracked([dict]) if id(o) == self.identity][:most]
+
+
+def walk_container_types() -> list[type]:
+    """The container types of the standard library whose length is a C field."""
+    from collections import Counter, OrderedDict, defaultdict, deque
+
+    return [deque, OrderedDict, defaultdict, Counter]
+
+
+class GraphFamily:
+    """Tensors that carry an autograd graph, by id; their bytes are nodes of the graph behind them, capped."""
+
+    key = "graph"
+    subject = "Tensor"
+    has_young = False
+
+    def identities(self, view: HeapView) -> dict[int, int]:
+        """Return the id of each such tensor with the number of nodes behind it."""
+        found = graph_tensors()
+        try:
+            sizes = autograd.graph_sizes(found, max_nodes=NODES_EACH)  # type: ignore[arg-type]
+            return {id(tensor): size for tensor, size in zip(found, sizes, strict=True)}
+        finally:
+            found.clear()
+
+    def pick(self, view: HeapView, wanted: Collection[int], most: int) -> list[object]:
+        """Return the wanted tensors with the most nodes behind them, the largest last."""
+        found = [t for t in graph_tensors() if id(t) in wanted]
+        nodes = autograd.graph_sizes(found, max_nodes=GRAPH_NODES)  # type: ignore[arg-type]
+        order = sorted(range(len(found)), key=nodes.__getitem__)
+        return [found[i] for i in order[-most:]]
+
+
+def graph_tensors(most: int = 2000) -> list[object]:
+    """Return live tensors that carry a graph, newest last; the caller drops the list."""
+    return list(tensors.tensors_with_graph()[-most:])
+
+
+def graph_nodes(deadline_s: float | None = None) -> Mapping[str, float]:
+    """Count the autograd nodes behind all live tensors, and the bytes they saved, each once."""
+    found = graph_tensors()
+    try:
+        if not found:
+            return {"graph_nodes": 0.0, "graph_bytes": 0.0, "graph_tensors": 0.0}
+        reading = autograd.walk_graph(found, max_nodes=GRAPH_NODES, deadline_s=deadline_s)  # type: ignore[arg-type]
+        return {
+            "graph_nodes": float(reading.nodes),
+            "graph_bytes": float(reading.saved_bytes),
+            "graph_tensors": float(len(found)),
+        }
+    finally:
+        found.clear()
+
+
+def classes_by_name(names: Collection[str]) -> dict[str, list[type]]:
+    """Find the types of living tracked objects by qualified name; the caller drops the result."""
+    types = {id(cls): cls for cls in map(type, gc.get_objects())}
+    found: dict[str, list[type]] = {}
+    for cls in types.values():
+        name = type_name(cls)
+        if name in names:
+            found.setdefault(name, []).append(cls)
+    return found
+
+
+Reader = Callable[[], float | None]

@@ -1,0 +1,330 @@
+"""What is measured at the end of a generation, in order of worth, as far as the budget reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from phaseprof.errors import PhaseprofError, ProbeUnavailable
+from phaseprof.live import families, suspicion
+from phaseprof.live.budget import Budget
+from phaseprof.live.escalation import Escalation, Investigation
+from phaseprof.live.recorder import Recorder
+from phaseprof.live.settings import Settings
+from phaseprof.live.tracking import TrackList
+from phaseprof.live.watching import Watched, WatchList
+from phaseprof.probes import census, heap, sizes, tensors
+from phaseprof.probes.gc_watch import GcWatch
+from phaseprof.probes.protocol import Probe
+from phaseprof.probes.registry import PROBES
+from phaseprof.recording import format as fmt
+
+AT = "generation end"
+COUNTERS = ("limits", "children", "descriptors", "threads", "shared memory", "malloc")
+SLOW_EVERY = 3
+# Series that may point at a leak, and the least rise a generation that is worth a look.
+LEAST = {"_bytes": 256.0, "python_blocks": 8.0, "_count": 0.1}
+NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "children", "children_private_bytes",
+          "shm_bytes", "shm_segments", "graph_nodes")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class GrowingContainer:
+    """A builtin container that grew at every census lately: (generation, length) of each."""
+
+    kind: str
+    history: list[tuple[int, int]]
+
+
+class Inspector:
+    """Reads counters, counts, sizes and the heap between generations, and decides what deserves a closer look."""
+
+    def __init__(
+        self, settings: Settings, recorder: Recorder, budget: Budget, watches: WatchList, tracked: TrackList
+    ) -> None:
+        self._settings = settings
+        self._recorder = recorder
+        self._budget = budget
+        self._watches = watches
+        self._tracked = tracked
+        self._clock = budget.clock
+        self.escalation = Escalation(budget, recorder.add, budget.clock)
+        self._probes = _open_counters(recorder)
+        self._gc = GcWatch()
+        self._known_ids = np.empty(0, np.int64)
+        self._known_lengths = np.empty(0, np.int64)
+        self._growing: dict[int, GrowingContainer] = {}
+        self._counts: dict[str, int] = {}
+        self._last_done: dict[str, int] = {}
+        self.looks_at_boundaries = False
+
+    # --- boundaries -------------------------------------------------------------------------------------------------
+
+    def at_boundary(self, owner: str | None) -> None:
+        """Read births for what is under suspicion."""
+        self.escalation.at_boundary(owner, self._recorder.generation)
+
+    def phase_of(self, name: str) -> str | None:
+        """The phase in which the survivors of a watched class were born, as far as known."""
+        found = self.escalation.phase_of(name)
+        if found:
+            return found
+        for births in reversed(self._recorder.model.births):
+            if births.subject.rpartition(".")[2] == name and births.phases:
+                return max(births.phases, key=lambda phase: births.phases[phase][0])
+        return None
+
+    def has_room(self) -> bool:
+        """Whether there is room for the cheapest look."""
+        return self._budget.room_ns() > self._budget.estimate_ns("counters", 1_000_000)
+
+    # --- the end of a generation ------------------------------------------------------------------------------------
+
+    def at_generation_end(self, generation: int) -> list[Watched]:
+        """Measure; return the watched classes whose expectation broke."""
+        broken: list[Watched] = []
+        with self._budget.spending("recording"):
+            self._recorder.fold()
+            self._recorder.check_file()
+        if self._budget.admits("counters", 500_000):
+            with self._budget.spending("counters"):
+                self._read_counters(generation)
+        for job in sorted(("watched", "heap", "tracked", "graph"), key=lambda j: self._last_done.get(j, -1)):
+            if self._is_due(job, generation) and self._budget.admits(job, _FIRST_COST[job]):
+                with self._budget.spending(job):
+                    broken += self._do(job, generation)
+                self._last_done[job] = generation
+        self.escalation.at_generation_end(generation)
+        with self._budget.spending("suspicion"):
+            self._look_for_suspects(generation)
+        self.looks_at_boundaries = self.escalation.looks_at_boundaries
+        if generation % 10 == 0:
+            self._recorder.add(self.cost(generation))
+        return broken
+
+    def _is_due(self, job: str, generation: int) -> bool:
+        if job == "watched":
+            return bool(self._watches.entries)
+        if job == "tracked":
+            return bool(self._tracked.getters) and generation % self._settings.track_every == 0
+        if job == "graph":
+            return tensors.loaded_torch() is not None
+        return True
+
+    def _do(self, job: str, generation: int) -> list[Watched]:
+        if job == "watched":
+            return self._count_watched(generation)
+        if job == "tracked":
+            self._size_tracked(generation)
+        elif job == "graph":
+            self._record(generation, families.graph_nodes(0.5))
+        else:
+            self._walk_heap(generation)
+        return []
+
+    def _record(self, generation: int, figures: Mapping[str, float]) -> None:
+        self._recorder.add(fmt.Metrics(self._clock(), generation, dict(figures), AT))
+
+    def _read_counters(self, generation: int) -> None:
+        figures: dict[str, float] = {}
+        for probe in list(self._probes):
+            if probe.name in ("children", "shared memory") and self._budget.share is not None:
+                last = self._budget.estimate_ns(probe.name, 0)
+                if last > self._budget.room_ns():
+                    self._budget.skipped[probe.name] += 1
+                    continue
+            try:
+                with self._budget.spending(probe.name):
+                    figures.update(probe.read())
+            except ProbeUnavailable as error:
+                self._probes.remove(probe)
+                self._recorder.note(f"{probe.name} is not measured any more: {error}")
+        figures.update({f"gc/{name}": value for name, value in self._gc.read().items()})
+        for name in ("limit_available_bytes", "host_available_bytes"):
+            if name in figures:
+                figures.setdefault("available_bytes", figures[name])
+        figures["after_full_collection"] = float(self._gc.full_since_last())
+        self._record(generation, figures)
+
+    def _count_watched(self, generation: int) -> list[Watched]:
+        classes = self._watches.classes()
+        counts = census.watched_counts(list(classes))
+        named = {f"watched/{entry.name}": float(counts[cls]) for cls, entry in classes.items()}
+        broken = self._watches.update(counts, generation)
+        classes.clear()
+        self._record(generation, named)
+        return broken
+
+    def _size_tracked(self, generation: int) -> None:
+        found = self._tracked.collect()
+        try:
+            readings = sizes.deep_sizes(found)
+        finally:
+            found.clear()
+        figures = {f"tracked/{name}": float(size.bytes) for name, size in readings.names.items()}
+        figures["tracked_total_bytes"] = float(readings.total_bytes)
+        self._record(generation, figures)
+
+    def _walk_heap(self, generation: int) -> None:
+        reading = heap.read_heap(min_length=16)
+        figures: dict[str, float] = {"n_objects": float(reading.n_objects)}
+        for device, (count, size) in reading.storages.items():
+            figures[f"storages/{device}_count"] = float(count)
+            figures[f"storages/{device}_bytes"] = float(size)
+        figures["arrays_count"], figures["arrays_bytes"] = map(float, reading.arrays)
+        for name, (count, size) in reading.untracked.items():
+            figures[f"untracked/{name}_count"] = float(count)
+            figures[f"untracked/{name}_bytes"] = float(size)
+        if reading.pinned.n_buffers:
+            figures["pinned_bytes"] = float(reading.pinned.buffer_bytes)
+        figures.update(self._changed_counts(reading.counts))
+        self._follow_containers(reading.containers, generation)
+        self._record(generation, figures)
+
+    def _changed_counts(self, counts: Mapping[str, int]) -> dict[str, float]:
+        """Only what differs from the last census is written; a reader carries the rest forward."""
+        changed = {n: c for n, c in counts.items() if self._counts.get(n) != c}
+        changed.update({n: 0 for n in self._counts if n not in counts})
+        self._counts = dict(counts)
+        return {f"count/{name}": float(count) for name, count in changed.items()}
+
+    def _follow_containers(self, now: Mapping[int, tuple[str, int, int]], generation: int) -> None:
+        """Keep the lengths of containers that have grown at every census since the first of their growth.
+
+        What every container measured last time is kept as two arrays, sixteen bytes each: containers are many.
+        """
+        before = dict(zip(self._known_ids.tolist(), self._known_lengths.tolist(), strict=True))
+        growing: dict[int, GrowingContainer] = {}
+        for identity, (kind, length, _) in now.items():
+            old = before.get(identity)
+            if old is None or length < old:
+                continue
+            known = self._growing.get(identity)
+            if length > old:
+                at = self._last_done.get("heap", generation - 1)
+                history = known.history if known and known.kind == kind else [(at, old)]
+                growing[identity] = GrowingContainer(kind, [*history[-suspicion.RECENT :], (generation, length)])
+            elif known is not None and known.kind == kind:
+                growing[identity] = known
+        self._growing = growing
+        self._known_ids = np.fromiter(now, np.int64, len(now))
+        self._known_lengths = np.fromiter((length for _, length, _ in now.values()), np.int64, len(now))
+
+    # --- suspicion --------------------------------------------------------------------------------------------------
+
+    def _look_for_suspects(self, generation: int) -> None:
+        ends = ((metric, series) for (at, metric), series in self._recorder.model.series.items() if at == AT)
+        found = suspicion.candidates(ends, LEAST)
+        self._suspect_types([c for c in found if c.metric.startswith("count/")], generation)
+        for candidate in found:
+            self._suspect_other(candidate.metric, generation)
+        self._suspect_containers(generation)
+
+    def _suspect_types(self, found: list[suspicion.Candidate], generation: int) -> None:
+        wanted = [c for c in found if self.escalation.wants(c.metric, generation)]
+        if not wanted:
+            return
+        ranked = sorted(wanted, key=lambda c: (type_tier(c.metric), -c.per_generation))[:8]
+        classes = families.classes_by_name({c.metric.removeprefix("count/") for c in ranked})
+        try:
+            for candidate in ranked:
+                own_types = classes.get(candidate.metric.removeprefix("count/"))
+                if own_types:
+                    family = families.TypeFamily(candidate.metric, own_types)
+                    self.escalation.start(Investigation(family.key, family.subject, generation, family=family))
+        finally:
+            classes.clear()
+
+    def _suspect_other(self, metric: str, generation: int) -> None:
+        family: families.Family | None = None
+        if metric.startswith("storages/") and metric.endswith("_bytes"):
+            family = families.StorageFamily()
+        elif metric == "arrays_bytes":
+            family = families.ArrayFamily()
+        elif metric == "graph_nodes":
+            family = families.GraphFamily()
+        if family is not None:
+            if self.escalation.wants(family.key, generation):
+                self.escalation.start(Investigation(family.key, family.subject, generation, family=family))
+            return
+        if metric in NATIVE and self.escalation.wants(metric, generation):
+            reader = self._reader_of(metric)
+            if reader is not None:
+                self.escalation.start(Investigation(metric, metric, generation, counter=reader))
+
+    def _reader_of(self, metric: str) -> families.Reader | None:
+        for probe in self._probes:
+            try:
+                known = probe.read()
+            except PhaseprofError:
+                continue
+            if metric in known:
+                return lambda probe=probe: probe.read().get(metric)  # type: ignore[misc]
+        return None
+
+    def _suspect_containers(self, generation: int) -> None:
+        steady = [(i, c) for i, c in self._growing.items() if len(c.history) > suspicion.LEAST_READINGS]
+        steady.sort(key=lambda item: item[1].history[0][1] - item[1].history[-1][1])
+        for identity, grown in steady[:4]:
+            kind = grown.kind.rpartition(".")[2]
+            key = f"container/{kind}@{identity:x}"
+            if (AT, key) not in self._recorder.model.series:
+                for at, length in grown.history[:-1]:
+                    self._record(at, {key: float(length)})
+            if self.escalation.wants(key, generation):
+                family = families.ContainerFamily(key, kind, identity)
+                self.escalation.start(Investigation(key, kind, generation, container=family))
+            self._record(generation, {key: float(grown.history[-1][1])})
+
+    # --- the end ----------------------------------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Complete what waits, because findings are asked for now."""
+        self._recorder.fold()
+        self.escalation.finish()
+
+    def cost(self, generation: int) -> fmt.Cost:
+        """What measuring cost so far."""
+        spent = {job: ns / 1e9 for job, ns in self._budget.spent_ns.items()}
+        return fmt.Cost(self._clock(), generation, self._budget.wall_ns / 1e9, spent, dict(self._budget.skipped))
+
+    def abandon(self) -> None:
+        """In a forked child: forget the parent's state without touching its files."""
+        self._gc.close()
+        for probe in self._probes:
+            probe.close()
+
+    def close(self) -> None:
+        """Give back hooks and descriptors."""
+        self.looks_at_boundaries = False
+        self.abandon()
+
+
+_FIRST_COST = {"watched": 15_000_000, "heap": 60_000_000, "tracked": 2_000_000, "graph": 15_000_000}
+
+_LIBRARIES = ("torch", "numpy", "phaseprof", "asyncio", "concurrent", "threading", "multiprocessing", "collections",
+              "builtins", "weakref", "functools", "importlib", "_frozen_importlib", "types", "re", "enum", "abc",
+              "typing", "inspect", "sre_parse")  # fmt: skip
+_TELLING = frozenset({"Tensor", "Parameter", "ndarray", "Thread", "Process", "type", "SharedMemory", "socket", "Popen"})
+
+
+def type_tier(metric: str) -> int:
+    """Rank a type by how much its name tells: the user's own, then tensors and the like, then plumbing."""
+    name = metric.removeprefix("count/")
+    module, _, short = name.rpartition(".")
+    if short in _TELLING:
+        return 1
+    return 2 if module.partition(".")[0] in _LIBRARIES else 0
+
+
+def _open_counters(recorder: Recorder) -> list[Probe]:
+    opened = []
+    for name in COUNTERS:
+        try:
+            opened.append(PROBES[name]())
+        except ProbeUnavailable as error:
+            recorder.note(f"{name}: not measured: {error}")
+    return opened
+

@@ -1,0 +1,292 @@
+"""Autograd graphs that stay alive: nodes, and bytes of the tensors they saved.
+
+The collector sees nothing below a ``grad_fn``; what hangs there is walked over ``next_functions`` and the saved
+tensors, in a loop, never by recursion. Nothing is unpacked and no backward pass is run: saved tensors are read through
+``_raw_saved_*``, which gives what is stored, and those with a pack or unpack hook of the user's are passed over.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import sys
+import time
+import types
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
+
+from phaseprof.probes.tensors import plain_torch, storages_of
+from phaseprof.probes.typeinfo import mro, namespace
+
+if TYPE_CHECKING:
+    import torch
+
+_N_TOP = 8
+_CLOCK_EVERY = 256
+_GETTER_TYPES = (types.GetSetDescriptorType, types.MemberDescriptorType)
+
+
+@dataclass(frozen=True)
+class GraphReading:
+    """What hangs from some tensors.
+
+    Attributes:
+        nodes: unique autograd nodes, the accumulators of leaf tensors among them.
+        saved_bytes: bytes of the storages that the nodes saved, each once, without parameters and other leaves that
+            the graph only points to, and without the storages the caller left out.
+        truncated: the walk stopped at its limit; the figures are lower bounds.
+        top_nodes: names of the commonest node types and how many there are.
+        hooked: saved tensors that were not looked at because saved-tensor hooks of the user's pack them.
+    """
+
+    nodes: int
+    saved_bytes: int
+    truncated: bool
+    top_nodes: tuple[tuple[str, int], ...] = ()
+    hooked: int = 0
+
+
+def walk_graph(
+    tensors: Sequence[torch.Tensor],
+    *,
+    max_nodes: int = 200_000,
+    deadline_s: float | None = None,
+    exclude_storages: Collection[int] = (),
+) -> GraphReading:
+    """Walk the graphs behind the given tensors, shared parts once.
+
+    Args:
+        tensors: tensors, with or without a ``grad_fn``.
+        max_nodes: nodes at most.
+        deadline_s: seconds at most.
+        exclude_storages: addresses of storages that were counted elsewhere (parameters, batches).
+
+    Returns:
+        The figures; zeros where torch was not imported.
+    Cost: see ``docs/benchmarks.md``; about 5 us a node, of which reading the saved tensors is half. A saved tensor that
+        had no Python object gets one, which lives as long as the graph; ``graph_sizes`` makes none.
+    """
+    walk = _Walk(max_nodes, deadline_s)
+    try:
+        with walk.switched_off():
+            for tensor in tensors:
+                walk.follow(tensor)
+            sizes = storages_of(walk.saved())
+        return GraphReading(
+            nodes=len(walk.nodes),
+            saved_bytes=sum(size for at, (size, _) in sizes.items() if at not in exclude_storages),
+            truncated=walk.truncated,
+            top_nodes=tuple(walk.names().most_common(_N_TOP)),
+            hooked=walk.hooked,
+        )
+    finally:
+        walk.clear()
+
+
+def graph_sizes(tensors: Sequence[torch.Tensor], *, max_nodes: int = 20_000) -> list[int]:
+    """Return for each tensor how many nodes hang from it, at most ``max_nodes``; shared parts count for each.
+
+    A tensor whose graph gets longer with every generation (``total += loss``) shows here though no object is added.
+
+    Cost: about 1 us a node; saved tensors are not read.
+    """
+    sizes = []
+    for tensor in tensors:
+        walk = _Walk(max_nodes, None)
+        try:
+            with walk.switched_off():
+                walk.follow(tensor)
+            sizes.append(len(walk.nodes))
+        finally:
+            walk.clear()
+    return sizes
+
+
+def leaves_with_graph(tensors: Sequence[torch.Tensor]) -> list[int]:
+    """Return the indexes of leaf tensors whose gradient has a graph of its own.
+
+    ``backward(create_graph=True)`` leaves them: the gradient's graph refers to the leaf and the leaf to its gradient,
+    a cycle in C++ that no collection frees; ``zero_grad(set_to_none=True)`` does.
+    """
+    torch = _torch()
+    if torch is None:
+        return []
+    base = torch._C.TensorBase
+    is_leaf, wants, grad = base.is_leaf.__get__, base.requires_grad.__get__, base.grad.__get__
+    found = []
+    with plain_torch(torch):
+        for index, tensor in enumerate(tensors):
+            if is_leaf(tensor) and wants(tensor):
+                gradient = grad(tensor)
+                if gradient is not None and not is_leaf(gradient):
+                    found.append(index)
+    return found
+
+
+def graph_holding(
+    tensors: Sequence[torch.Tensor],
+    targets: Collection[int],
+    *,
+    max_nodes: int = 50_000,
+    deadline_s: float | None = None,
+) -> dict[int, int]:
+    """Find which tensor's graph keeps an object alive: one it saved, a leaf it points to, or a custom node itself.
+
+    Args:
+        tensors: tensors that may have a ``grad_fn``; the first whose graph holds a target is told.
+        targets: ``id()`` of the objects asked about.
+        max_nodes: nodes at most, all graphs together.
+        deadline_s: seconds at most.
+
+    Returns:
+        Target id to the index of the tensor.
+    """
+    walk = _Walk(max_nodes, deadline_s)
+    wanted = set(targets)
+    found: dict[int, int] = {}
+    try:
+        with walk.switched_off():
+            for index, tensor in enumerate(tensors):
+                start = len(walk.nodes)
+                walk.follow(tensor)
+                for node in walk.nodes[start:]:
+                    held = {id(obj) for obj in (node, *walk.saved_by(node), *walk.leaf_of(node)) if obj is not tensor}
+                    found.update((target, index) for target in held & wanted if target not in found)
+                if walk.truncated or len(found) == len(wanted):
+                    break
+        return found
+    finally:
+        walk.clear()
+
+
+def _torch() -> ModuleType | None:
+    torch = sys.modules.get("torch")
+    return torch if torch is not None and hasattr(torch, "Tensor") and hasattr(torch, "_C") else None
+
+
+class _Getters:
+    """The C descriptors of one node type, looked up once."""
+
+    __slots__ = ("following", "leaf", "raw")
+
+    def __init__(self, cls: type) -> None:
+        found: dict[str, Callable[[object], object]] = {}
+        for base in reversed(mro(cls)):
+            for name, member in namespace(base).items():
+                if type(member) in _GETTER_TYPES:
+                    found[name] = cast("Callable[[object], object]", member.__get__)  # type: ignore[attr-defined]
+        self.following = found.get("next_functions")
+        self.leaf = found.get("variable")
+        self.raw = [getter for name, getter in found.items() if name.startswith("_raw_saved_")]
+
+
+class _Walk:
+    """One walk: the nodes met, held until ``clear`` so that their ids stay theirs (Python makes node objects anew)."""
+
+    def __init__(self, max_nodes: int, deadline_s: float | None) -> None:
+        self._max_nodes = max_nodes
+        self._ends = None if deadline_s is None else time.monotonic() + deadline_s
+        self._torch = _torch()
+        self._seen: set[int] = set()
+        self._getters: dict[type, _Getters] = {}
+        self.nodes: list[object] = []
+        self.truncated = False
+        self.hooked = 0
+
+    def switched_off(self) -> contextlib.AbstractContextManager[None]:
+        """Switch off the user's function and dispatch modes while tensors are read."""
+        return contextlib.nullcontext() if self._torch is None else plain_torch(self._torch)
+
+    def follow(self, tensor: torch.Tensor) -> None:
+        """Add every node behind the tensor that was not met yet."""
+        if self._torch is None or self.truncated:
+            return
+        first = self._torch._C.TensorBase.grad_fn.__get__(tensor)
+        if first is None or id(first) in self._seen:
+            return
+        at = len(self.nodes)
+        self._add(first)
+        while at < len(self.nodes):
+            if len(self.nodes) >= self._max_nodes or self._is_late(at):
+                self.truncated = True
+                return
+            self._follow_node(self.nodes[at])
+            at += 1
+
+    def _follow_node(self, node: object) -> None:
+        following = self._of(node).following
+        if following is not None:
+            for after, _ in cast("tuple[tuple[object, int], ...]", following(node)):
+                if after is not None and id(after) not in self._seen:
+                    self._add(after)
+
+    def _add(self, node: object) -> None:
+        self._seen.add(id(node))
+        self.nodes.append(node)
+
+    def _is_late(self, at: int) -> bool:
+        return self._ends is not None and at % _CLOCK_EVERY == 0 and time.monotonic() > self._ends
+
+    def _of(self, node: object) -> _Getters:
+        cls = type(node)
+        getters = self._getters.get(cls)
+        if getters is None:
+            getters = self._getters[cls] = _Getters(cls)
+        return getters
+
+    def saved(self) -> Iterator[torch.Tensor]:
+        """Yield what the nodes saved, one tensor after the other, leaves left out; stops at the deadline."""
+        assert self._torch is not None or not self.nodes
+        is_leaf = self._torch._C.TensorBase.is_leaf.__get__ if self._torch is not None else bool
+        wants = self._torch._C.TensorBase.requires_grad.__get__ if self._torch is not None else bool
+        for at, node in enumerate(self.nodes):
+            if self._is_late(at):
+                self.truncated = True
+                return
+            for tensor in self.saved_by(node):
+                if not (is_leaf(tensor) and wants(tensor)):
+                    yield tensor
+
+    def saved_by(self, node: object) -> Iterator[torch.Tensor]:
+        """Yield the tensors that one node saved, and those that a custom function put on its context."""
+        for getter in self._of(node).raw:
+            try:
+                stored = getter(node)
+            except RuntimeError:  # freed by backward
+                continue
+            for raw in stored if type(stored) in (tuple, list) else (stored,):  # type: ignore[attr-defined]
+                yield from self._data(raw)
+        if gc.is_tracked(node):  # a custom function's node is a Python object with attributes of its own
+            yield from self._attributes(node)
+
+    def _data(self, raw: object) -> Iterator[torch.Tensor]:
+        saved = cast("torch._C._autograd.SavedTensor", raw)
+        if getattr(saved, "unpack_hook", None) is not None:
+            self.hooked += 1
+            return
+        data = saved.data if hasattr(saved, "data") else None
+        if data is not None and self._is_tensor(data):
+            yield data
+
+    def _attributes(self, node: object) -> Iterator[torch.Tensor]:
+        for held in gc.get_referents(node):
+            inner = gc.get_referents(held) if type(held) in (dict, tuple, list) else [held]
+            yield from (found for found in inner if self._is_tensor(found))
+
+    def _is_tensor(self, obj: object) -> bool:
+        return self._torch is not None and issubclass(type(obj), self._torch._C.TensorBase)
+
+    def leaf_of(self, node: object) -> tuple[object, ...]:
+        """Return the leaf tensor that an accumulator adds to."""
+        getter = self._of(node).leaf
+        return () if getter is None else (getter(node),)
+
+    def names(self) -> Counter[str]:
+        return Counter(type(node).__name__ for node in self.nodes)
+
+    def clear(self) -> None:
+        self.nodes.clear()
+        self._seen.clear()

@@ -1,0 +1,221 @@
+"""Comparisons and experiments as text: one row a run, then what differs, then what the evidence supports."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from tabulate import tabulate
+
+from phaseprof.analysis.compare import GROWS, Change, Comparison, Row, Slope
+from phaseprof.analysis.experiment import Experiment
+from phaseprof.units import format_signed_bytes
+
+_MOST_ROWS = 20
+
+
+def compare_text(comparison: Comparison, *, width: int = 80) -> str:
+    """Write a comparison: headline table, other metrics that changed, phases, and the sentence."""
+    parts = [_opening(comparison), *_body(comparison), *_wrap(compare_sentence(comparison), width)]
+    return "\n".join(parts)
+
+
+def experiment_text(experiment: Experiment, *, width: int = 80) -> str:
+    """Write an experiment: as a comparison, with the setting beside each run."""
+    comparison = experiment.comparison
+    parts = [_opening(comparison), *_body(comparison, experiment), *_wrap(experiment_sentence(experiment), width)]
+    return "\n".join(parts)
+
+
+def _opening(comparison: Comparison) -> str:
+    if comparison.headline is None:
+        return f"{len(comparison.names)} runs, no series in common"
+    span = f"{comparison.unit}s {comparison.first:g} to {comparison.last:g}"
+    return f'{len(comparison.names)} runs over {span}: {comparison.headline.metric} at "{comparison.headline.point}"'
+
+
+def _body(comparison: Comparison, experiment: Experiment | None = None) -> list[str]:
+    lines: list[str] = []
+    if comparison.headline is not None:
+        lines += ["", _run_table(comparison, comparison.headline, experiment)]
+        lines += _changed_table(comparison, comparison.headline)
+        lines += _phase_table(comparison)
+    if comparison.also_differ:
+        lines += ["", "Also different: " + "; ".join(comparison.also_differ)]
+    lines += [f"Note: {note}" for note in comparison.notes]
+    return [*lines, ""]
+
+
+def _run_table(comparison: Comparison, headline: Row, experiment: Experiment | None) -> str:
+    unit = f"per {comparison.unit}"
+    first = experiment.parameter or "settings" if experiment else ""
+    head = ["run", *([first] if experiment else []), "n", "verdict", unit, "95 %", "against first"]
+    rows = []
+    for at, (name, slope) in enumerate(zip(short_names(comparison.names), headline.slopes, strict=True)):
+        against = _against(headline.changes[at - 1]) if at else "-"
+        setting = [experiment.values[at]] if experiment else []
+        figures = [_rate(slope.slope, headline.metric), _interval(slope, headline.metric)]
+        rows.append([name, *setting, slope.n, _verdict(slope), *figures, against])
+    return str(tabulate(rows, headers=head, disable_numparse=True))
+
+
+def _verdict(slope: Slope) -> str:
+    return slope.verdict if slope.whole == slope.verdict else f"{slope.verdict}, later {slope.whole}"
+
+
+def _against(change: Change) -> str:
+    if change.ratio is None or change.word in ("unchanged", "too short"):
+        return change.word
+    return f"{change.word}, x{change.ratio:.2f}"
+
+
+def _changed_table(comparison: Comparison, headline: Row) -> list[str]:
+    """Other metrics at the headline's point, where any run changed; the rest is counted."""
+    here = [row for row in comparison.rows if row.point == headline.point and row.metric != headline.metric]
+    moved = [row for row in here if any(change.word not in ("unchanged", "too short") for change in row.changes)]
+    lines: list[str] = []
+    if moved:
+        table = _slopes_table(moved[:_MOST_ROWS], "metric", comparison, by_metric=True)
+        lines += ["", f'Also changed at "{headline.point}", per {comparison.unit}:', table]
+    rest = len(comparison.rows) - 1 - len(moved[:_MOST_ROWS])
+    if rest:
+        lines.append(f"{rest} more series are compared with --json.")
+    return lines
+
+
+def _phase_table(comparison: Comparison) -> list[str]:
+    if not comparison.phases:
+        return []
+    table = _slopes_table(comparison.phases[:_MOST_ROWS], "phase", comparison, by_metric=False)
+    return ["", f"Mean change within each phase or interval, per {comparison.unit}:", table]
+
+
+def _slopes_table(rows: Sequence[Row], head: str, comparison: Comparison, *, by_metric: bool) -> str:
+    headers = [head, *short_names(comparison.names), "against first"]
+    body = [
+        [
+            row.metric if by_metric else row.point,
+            *(_rate(slope.slope, row.metric) for slope in row.slopes),
+            ", ".join(change.word for change in row.changes),
+        ]
+        for row in rows
+    ]
+    return str(tabulate(body, headers=headers, disable_numparse=True))
+
+
+def _rate(value: float, metric: str) -> str:
+    return format_signed_bytes(value) if metric.endswith("_bytes") else f"{value:+.4g}"
+
+
+def _interval(slope: Slope, metric: str) -> str:
+    if slope.verdict == "too short":
+        return "-"
+    if slope.low == slope.high:
+        return "exact"
+    return f"{_rate(slope.low, metric)} .. {_rate(slope.high, metric)}"
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return the last parts of paths, as many as it takes to tell them apart."""
+    parts = [PurePath(name).parts for name in names]
+    for depth in range(1, max(map(len, parts), default=1) + 1):
+        short = ["/".join(part[-depth:]) for part in parts]
+        if len(set(short)) == len(set(names)):
+            return short
+    return list(names)
+
+
+def compare_sentence(comparison: Comparison) -> str:
+    """Say in one or two sentences what the evidence supports, and what it does not."""
+    headline = comparison.headline
+    if headline is None:
+        return "The runs have no series in common, so nothing can be said."
+    if comparison.is_too_short:
+        short = min(slope.n for slope in headline.slopes)
+        return f"Too short: {short} readings in common do not tell growth from warm-up; run longer."
+    names = short_names(comparison.names)
+    told = [
+        _change_clause(names[0], name, headline, slope, change)
+        for name, slope, change in zip(names[1:], headline.slopes[1:], headline.changes, strict=True)
+    ]
+    return " ".join([*told, *_where(comparison), _limits(comparison)])
+
+
+def _where(comparison: Comparison) -> list[str]:
+    """Name the phases in which two runs part, where they account for the difference between the slopes."""
+    headline = comparison.headline
+    if headline is None or len(headline.changes) != 1 or headline.changes[0].word == "unchanged":
+        return []
+    parted = [row for row in comparison.phases if row.changes[0].word in ("higher", "lower")]
+    accounted = sum(row.changes[0].difference for row in parted)
+    difference = headline.changes[0].difference
+    if not parted or len(parted) == len(comparison.phases) or abs(accounted - difference) > 0.2 * abs(difference):
+        return []
+    return [f"They part in {' and '.join(repr(row.point) for row in parted)} and nowhere else."]
+
+
+def _change_clause(first: str, name: str, headline: Row, slope: Slope, change: Change) -> str:
+    before = headline.slopes[0]
+    rates = f"{_rate(before.slope, headline.metric)} in {first}, {_rate(slope.slope, headline.metric)} in {name}"
+    if change.word == "unchanged":
+        if before.verdict not in GROWS and slope.verdict not in GROWS:
+            return f"Neither {first} nor {name} grows."
+        return f"Growth is unchanged ({rates}): what differs between them is not what makes it grow."
+    p = "p < 0.001" if change.p < 0.001 else f"p = {change.p:.3f}"
+    if change.word == "collapsed":
+        rest = f"; {name} still grows a little" if slope.verdict in GROWS else ""
+        rest += f", and comes to rest later ({slope.whole})" if rest and slope.whole not in GROWS else ""
+        return f"Growth collapsed ({rates}; {p}){rest}: what differs between them made it grow."
+    return f"Growth is {change.word} ({rates}; {p}): what differs between them has a part in it."
+
+
+def _limits(comparison: Comparison) -> str:
+    runs = "One run of each cannot show how runs vary among themselves"
+    if comparison.also_differ:
+        return f"{runs}, and the runs differ in more than one thing, so the evidence does not say which of them it was."
+    return f"{runs}, and the evidence does not say what holds the memory."
+
+
+def experiment_sentence(experiment: Experiment) -> str:
+    """Say whether growth follows the setting, and what the runs cannot show."""
+    comparison = experiment.comparison
+    if comparison.headline is None or comparison.is_too_short:
+        return compare_sentence(comparison)
+    if not experiment.parameter:
+        return (
+            f"{' and '.join(experiment.changed)} changed together: the runs cannot say which of them did it; "
+            f"change one at a time. {compare_sentence(comparison)}"
+        )
+    if experiment.scaling == "does not apply":
+        return compare_sentence(comparison)
+    return f"{_scaling_sentence(experiment, comparison.headline)} {_limits(comparison)}"
+
+
+def _scaling_sentence(experiment: Experiment, headline: Row) -> str:
+    name = experiment.parameter
+    rates = ", ".join(
+        f"{_rate(slope.slope, headline.metric)} at {value}"
+        for value, slope in zip(experiment.values, headline.slopes, strict=True)
+    )
+    if experiment.exponent is None:
+        if experiment.scaling == "independent":
+            return f"No run grows, whatever {name} is."
+        if experiment.scaling == "undecided":
+            return f"Growth at the values of {name} cannot be told yet ({rates})."
+        growing = [v for v, s in zip(experiment.values, headline.slopes, strict=True) if s.verdict in GROWS]
+        return f"Memory grows only at {name} = {', '.join(growing)} ({rates})."
+    power = f"{name}^{experiment.exponent[0]:.2f}, 95 % {experiment.exponent[1]:.2f} to {experiment.exponent[2]:.2f}"
+    if experiment.scaling == "proportional":
+        return f"Growth scales with {name} ({rates}; {power}): each unit of {name} leaves its share behind."
+    if experiment.scaling == "independent":
+        return f"Growth does not depend on {name} ({rates}; {power})."
+    if experiment.scaling == "undecided":
+        return f"Whether growth follows {name} is not decided ({rates}; {power}): longer runs narrow the interval."
+    offset = experiment.offset_share
+    constant = "" if offset is None else f"; about {offset:.0%} of it at {experiment.values[0]} does not depend on it"
+    return f"Growth follows {name}, but not in proportion ({rates}; {power}){constant}."
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)

@@ -1,0 +1,71 @@
+"""COST OF PROFILING: seconds by job, their share of wall time, and what the budget had no room for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from phaseprof.recording.model import ProcessRun
+from phaseprof.report.text import Column, Report, Style, columns, entry, section
+from phaseprof.units import format_duration
+
+MAX_JOBS = 8  # listed one by one, the dearest
+
+
+@dataclass(frozen=True)
+class CostReport(Report):
+    """What profiling took.
+
+    Attributes:
+        wall_s: wall time that was watched, ``None`` where no cost was recorded.
+        spent_s: seconds by job.
+        skipped: how often each job was put off for lack of budget.
+        budget: share of wall time allowed, as it was set; empty if the recording does not say.
+    """
+
+    derived = ("total_s", "share")
+
+    wall_s: float | None
+    spent_s: Mapping[str, float]
+    skipped: Mapping[str, int]
+    budget: str = ""
+
+    @property
+    def total_s(self) -> float:
+        """Seconds spent on all jobs."""
+        return sum(self.spent_s.values())
+
+    @property
+    def share(self) -> float | None:
+        """Seconds spent as a share of wall time."""
+        return self.total_s / self.wall_s if self.wall_s else None
+
+    def render(self, style: Style) -> str:
+        """Lay the costs out as text."""
+        return section("COST OF PROFILING", "cost", self._body(style), style)
+
+    def _body(self, style: Style) -> list[str]:
+        if self.wall_s is None:
+            return ["The cost of profiling was not recorded."]
+        jobs = sorted(self.spent_s.items(), key=lambda job: -job[1])
+        rest = jobs[MAX_JOBS:]
+        jobs = jobs[:MAX_JOBS] + ([(f"({len(rest)} more)", sum(s for _, s in rest))] if rest else [])
+        rows = [(name, f"{seconds:.3f}", self._share_of(seconds)) for name, seconds in jobs]
+        rows.append(("total", f"{self.total_s:.3f}", self._share_of(self.total_s)))
+        lines = columns((Column("Job", 30), Column("Seconds"), Column("Of wall time")), rows, style)
+        budget = f", budget {self.budget}" if self.budget else ""
+        lines.append(f"Wall time watched: {format_duration(self.wall_s)}{budget}")
+        put_off = ", ".join(f"{name} {n:,} times" for name, n in sorted(self.skipped.items()) if n)
+        return lines + entry("Put off for lack of budget", put_off or "nothing", style, indent=0, name_width=26)
+
+    def _share_of(self, seconds: float) -> str:
+        return f"{seconds / self.wall_s:.2%}" if self.wall_s else "-"
+
+
+def build_cost(process: ProcessRun) -> CostReport:
+    """Report what profiling took so far."""
+    budget = process.header.settings.get("budget", "") if process.header else ""
+    cost = process.cost
+    if cost is None:
+        return CostReport(None, {}, {}, budget)
+    return CostReport(cost.wall_s, dict(cost.spent_s), dict(cost.skipped), budget)

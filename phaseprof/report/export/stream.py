@@ -1,0 +1,121 @@
+"""Streams a recording's files as they were written, one record at a time, with names put to numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from phaseprof.errors import RecordingError
+from phaseprof.recording import format as fmt
+from phaseprof.recording.model import PROCESS_METRICS, point_name
+
+_MAX_LINE = 1 << 26
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All figures read at one point: time in the process's nanoseconds, generation ordinal or -1, metric to value."""
+
+    t: int
+    g: int
+    point: str
+    values: Mapping[str, float]
+
+
+@dataclass
+class ProcessStream:
+    """One process's files in the order they were written, and what has been learned while reading them.
+
+    Attributes:
+        name: file name without endings, for example ``rank0-pid123``.
+        labels: number to label, complete once a record uses it.
+        indices: ordinal to the user's own index of the generation, for those begun so far.
+    """
+
+    name: str
+    files: list[Path]
+    header: fmt.Header | None = None
+    labels: dict[int, fmt.Label] = field(default_factory=dict)
+    indices: dict[int, int | str] = field(default_factory=dict)
+
+    def unix_s(self, t: int) -> float:
+        """Turn a record's time into seconds of wall-clock time; of an import without dates, since its start."""
+        header = self.header
+        return (t - header.started_ns) / 1e9 + header.started_unix_s if header else t / 1e9
+
+    def records(self) -> Iterator[fmt.Record]:
+        """Yield every record; lines that cannot be read are left out, as the report does, which counts them."""
+        for file in self.files:
+            for line in _lines(file):
+                try:
+                    record = fmt.decode(line)
+                except (msgspec.DecodeError, ValueError):
+                    continue
+                if isinstance(record, fmt.Header):
+                    self.header = self.header or record
+                elif isinstance(record, fmt.Label):
+                    self.labels[record.id] = record
+                elif isinstance(record, fmt.GenerationBegin):
+                    self.indices[record.g] = record.index if record.index != "" else record.g
+                yield record
+
+    def reading(self, record: fmt.Record) -> Reading | None:
+        """Return the figures of a point or metrics record, ``None`` for records without any."""
+        if isinstance(record, fmt.Metrics):
+            return Reading(record.t, record.g, record.at, record.v)
+        if not isinstance(record, fmt.Point):
+            return None
+        values = self._point_values(record)
+        return Reading(record.t, record.g, self.point_name(record), values) if values else None
+
+    def point_name(self, point: fmt.Point) -> str:
+        """Name a point as the model names it."""
+        label = self.labels.get(point.a)
+        name, role = (label.name, label.role) if label else (f"label {point.a}", "checkpoint")
+        return point_name(name, point.e, role)
+
+    def _point_values(self, point: fmt.Point) -> dict[str, float]:
+        values: dict[str, float] = {}
+        fields = point.m.split()[:3]
+        if len(fields) == 3:
+            page = self.header.page_bytes if self.header else 4096
+            vms, rss, shared = (int(pages) * page for pages in fields)
+            values.update(zip(PROCESS_METRICS, (vms, rss, shared, rss - shared), strict=True))
+        for device, counters in point.d.items():
+            for name, value in zip(fmt.DEVICE_COUNTERS, counters, strict=False):
+                if value >= 0:
+                    values[f"{device}/{name}"] = value
+        return values
+
+
+def open_streams(run: Path) -> list[ProcessStream]:
+    """Return one stream a process of a run's folder or file, lowest rank first; nothing is read yet.
+
+    Raises:
+        RecordingError: there is no recording.
+    """
+    files = [run] if run.is_file() else sorted(run.glob("*.jsonl"), key=_part_order)
+    files = [file for file in files if file.stat().st_size]
+    if not files:
+        raise RecordingError(f"cannot read {run}: it holds no recording; give the folder of a recorded run")
+    streams: dict[str, ProcessStream] = {}
+    for file in files:
+        name = file.name.removesuffix(".jsonl").partition(".")[0]
+        streams.setdefault(name, ProcessStream(name, [])).files.append(file)
+    return sorted(streams.values(), key=lambda stream: [int(number) for number in re.findall(r"\d+", stream.name)])
+
+
+def _part_order(file: Path) -> tuple[str, int]:
+    """Order rotated parts by number: ``x.jsonl``, ``x.1.jsonl``, ``x.2.jsonl``, ``x.10.jsonl``."""
+    stem, _, part = file.name.removesuffix(".jsonl").partition(".")
+    return stem, int(part) if part.isdigit() else 0
+
+
+def _lines(file: Path) -> Iterator[bytes]:
+    with file.open("rb") as stream:
+        while line := stream.readline(_MAX_LINE):
+            yield line

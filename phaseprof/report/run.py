@@ -1,0 +1,199 @@
+"""The whole report of a recorded run: who ran, what is missing, every rank in short, then each in full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from phaseprof.errors import UsageError
+from phaseprof.recording.model import ProcessRun
+from phaseprof.recording.reader import Run
+from phaseprof.records import Finding
+from phaseprof.report.access import count_generations, memory_point, series_of
+from phaseprof.report.progress import Progress
+from phaseprof.report.summary import SummaryReport, build_summary
+from phaseprof.report.text import Column, Report, Style, columns, elide, entry, join, section, to_plain
+from phaseprof.units import format_bytes, format_duration
+
+FORMAT = 1  # of to_dict(), raised when a field changes its meaning
+MAX_SECTIONS = 8  # processes reported in full; the table covers them all
+MAX_NOTES = 12
+
+
+@dataclass(frozen=True)
+class ProcessHeader:
+    """Who wrote a recording and how it went; ``ended`` says why it stopped, ``None`` if its process just ended."""
+
+    rank: int
+    world_size: int
+    pid: int
+    host: str
+    argv: tuple[str, ...]
+    phaseprof: str
+    python: str
+    torch: str
+    duration_s: float
+    n_generations: int
+    n_records: int
+    ended: str | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RankRow:
+    """One process in the table over all: its newest and its largest memory, and what was found first."""
+
+    rank: int
+    pid: int
+    n_generations: int
+    ram_bytes: float | None
+    growth_bytes: float | None
+    n_leaks: int
+    first_finding: str
+
+
+@dataclass(frozen=True)
+class ProcessSection:
+    """One process in full."""
+
+    header: ProcessHeader
+    summary: SummaryReport
+
+
+@dataclass(frozen=True)
+class RunReport(Report):
+    """A whole run: ``ranks`` covers every process, ``sections`` the first few, those with leaks before others."""
+
+    path: str
+    ranks: tuple[RankRow, ...]
+    sections: tuple[ProcessSection, ...]
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the report as JSON-ready data, versioned, with the findings of every section at the top."""
+        findings = [to_plain(e.finding) for s in self.sections for e in s.summary.findings.entries]
+        return {"format": FORMAT, "findings": findings, **super().to_dict()}
+
+    def render(self, style: Style) -> str:
+        """Lay the report out as text."""
+        if not self.sections:
+            return "Nothing was recorded: the run has no process."
+        several = len(self.ranks) > 1
+        parts = [section("RANKS", "ranks", _rank_lines(self.ranks, style), style)] if several else []
+        for one in self.sections:
+            parts += [join(_header_lines(one.header, style), style), one.summary.render(style)]
+        hidden = len(self.ranks) - len(self.sections)
+        if hidden:
+            parts.append(f"({hidden} more processes are in the table only; name a rank's file to report it in full)")
+        return "\n\n".join(parts)
+
+
+def _header_lines(h: ProcessHeader, style: Style) -> list[str]:
+    where = f"rank {h.rank} of {h.world_size}, pid {h.pid}" + (f" on {h.host}" if h.host else "")
+    versions = [
+        f"phaseprof {h.phaseprof}",
+        f"Python {h.python}" if h.python else "",
+        f"torch {h.torch}" if h.torch else "",
+    ]
+    n = (
+        f"{h.n_generations:,} generation{'s' if h.n_generations != 1 else ''}"
+        if h.n_generations
+        else "no generation was recorded"
+    )
+    length = f"{format_duration(h.duration_s)}, {n}"
+    if h.ended is None:
+        length += ", not closed: still running, or its process ended abruptly"
+    facts = [("Process", where), ("Command", " ".join(h.argv)), ("Versions", ", ".join(v for v in versions if v))]
+    lines = []
+    for name, text in (*facts, ("Length", length)):
+        lines += entry(name, text, style, indent=0, name_width=9)[:4] if text else []
+    for note in h.notes[:MAX_NOTES]:
+        lines += entry("Note", note, style, indent=0, name_width=9)
+    if len(h.notes) > MAX_NOTES:
+        lines += entry("Note", f"{len(h.notes) - MAX_NOTES} more notes in the recording", style, indent=0, name_width=9)
+    return lines
+
+
+def _rank_lines(rows: Sequence[RankRow], style: Style) -> list[str]:
+    head, tail = elide(len(rows))
+    shown = [*rows[:head], *rows[len(rows) - tail :]]
+    layout = (
+        Column("Rank", 4), Column("Pid", 8), Column("Gens", 6), Column("RAM", 11), Column("Growth", 11),
+        Column("Leaks", 5),
+    )  # fmt: skip
+    cells = [
+        (str(r.rank), str(r.pid), str(r.n_generations), _bytes_or_dash(r.ram_bytes), _bytes_or_dash(r.growth_bytes),
+         str(r.n_leaks))
+        for r in shown
+    ]  # fmt: skip
+    notes = [f"<- {r.first_finding}" if r.first_finding else "" for r in shown]
+    lines = columns(layout, cells, style, notes=notes)
+    if tail:
+        lines.insert(
+            len(columns(layout, cells[:head], style, notes=notes)), f"... ({len(rows) - head - tail:,} more processes)"
+        )
+    return lines
+
+
+def _bytes_or_dash(n_bytes: float | None) -> str:
+    return "-" if n_bytes is None else format_bytes(n_bytes)
+
+
+def build_report(
+    run: Run,
+    findings: Sequence[Sequence[Finding]],
+    *,
+    max_sections: int = MAX_SECTIONS,
+    progress: Progress | None = None,
+) -> RunReport:
+    """Report a whole run.
+
+    Args:
+        run: the run.
+        findings: the findings of each of ``run.processes``, in the same order.
+        max_sections: processes reported in full, those with leaks first; the table covers every one.
+        progress: told how many processes are done.
+
+    Raises:
+        UsageError: there are not as many lists of findings as processes.
+    """
+    if len(findings) != len(run.processes):
+        raise UsageError(
+            f"findings must hold one list for each process (got {len(findings)} for {len(run.processes)} processes); "
+            "pass an empty list for a process without findings"
+        )
+    pairs = list(zip(run.processes, findings, strict=True))
+    ranks = tuple(_rank_row(process, found) for process, found in pairs)
+    order = sorted(range(len(pairs)), key=lambda at: (-ranks[at].n_leaks, at))
+    sections = []
+    for done, at in enumerate(sorted(order[:max_sections])):
+        if progress is not None:
+            progress.update(done)
+        process, found = pairs[at]
+        sections.append(ProcessSection(_process_header(process), build_summary(process, found)))
+    return RunReport("" if run.path is None else str(run.path), ranks, tuple(sections))
+
+
+def _process_header(process: ProcessRun) -> ProcessHeader:
+    h = process.header
+    notes = tuple(process.notes)
+    seconds = 0.0 if h is None else max(0.0, (process.last_ns - h.started_ns) / 1e9)
+    ended = None if process.ended is None else process.ended.reason or "closed"
+    counts = (seconds, count_generations(process), process.n_records, ended)
+    if h is None:
+        return ProcessHeader(0, 1, 0, "", (), "?", "", "", *counts, ("the recording has no header", *notes))
+    return ProcessHeader(
+        h.rank, h.world_size, h.pid, h.host, tuple(h.argv), h.phaseprof, h.python, h.torch, *counts, notes
+    )
+
+
+def _rank_row(process: ProcessRun, findings: Sequence[Finding]) -> RankRow:
+    process.fold()
+    h, ram = process.header, series_of(process, "rss_bytes", point=memory_point(process))
+    growth = None if ram is None else ram.last - ram.values[0]
+    leaks = sum(f.verdict == "leak" for f in findings)
+    first = findings[0] if findings else None
+    named = "" if first is None else " ".join(filter(None, (first.verdict, first.phase, first.subject or first.kind)))
+    return RankRow(
+        h.rank if h else 0, h.pid if h else 0, count_generations(process),
+        None if ram is None else ram.last, growth, leaks, named,
+    )  # fmt: skip

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+from hostile import Hostile, calls
+
+from phaseprof.probes import own
+from phaseprof.probes.large import large_objects
+
+MIN = 3_000_000
+
+
+class Holder:
+    pass
+
+
+def find(type_name):
+    return [o for o in large_objects(MIN) if o.type_name == type_name]
+
+
+def test_arrays_are_listed_with_shape_and_holder():
+    kept = [np.zeros((1000, 500))]
+
+    (found,) = find("numpy.ndarray")
+
+    assert (found.size_bytes, found.detail, found.holder) == (4_000_000, "float64 (1000, 500)", "list")
+    del kept
+
+
+def test_a_small_view_is_listed_with_what_it_keeps():
+    kept = [np.zeros(500_000)[:2]]
+
+    (found,) = find("numpy.ndarray")
+
+    assert found.size_bytes == 4_000_000
+    assert "view" in found.detail
+    del kept
+
+
+def test_strings_buffers_and_tables_are_listed():
+    holder = Holder()
+    holder.text, holder.raw, holder.data = "x" * MIN, bytearray(MIN), bytes(MIN)
+    holder.table = [None] * 500_000
+
+    found = {o.type_name: o for o in large_objects(MIN)}
+
+    assert {"str", "bytearray", "bytes", "list"} <= found.keys()
+    assert found["str"].holder == "test_large.Holder"
+    assert found["list"].size_bytes == holder.table.__sizeof__() + 16
+    del holder
+
+
+def test_largest_come_first_and_the_limit_holds():
+    kept = [bytes(MIN), bytes(2 * MIN), bytes(3 * MIN)]
+
+    found = large_objects(MIN, limit=2)
+
+    assert [o.size_bytes for o in found] == sorted((o.size_bytes for o in found), reverse=True)
+    assert len(found) == 2
+    del kept
+
+
+def test_module_globals_name_their_module():
+    globals()["_big"] = bytes(MIN)
+    try:
+        (found,) = find("bytes")
+    finally:
+        del globals()["_big"]
+
+    assert found.holder == "module test_large"
+
+
+def test_nothing_large_is_an_empty_list():
+    gc.collect()
+
+    assert large_objects(1 << 40) == []
+
+
+def test_own_objects_are_left_out():
+    class Log:
+        pass
+
+    Log.__module__ = "phaseprof.live.log"
+    log = Log()
+    log.lines, log.values = [None] * 500_000, np.zeros(500_000)
+    own.register(log)
+
+    assert large_objects(MIN) == []
+
+
+def test_listed_objects_die_when_the_user_lets_go():
+    array = np.zeros(500_000)
+    gone = weakref.ref(array)
+    large_objects(MIN)
+
+    del array
+
+    assert gone() is None
+
+
+def test_hostile_objects_are_never_asked():
+    calls.clear()
+    kept = [Hostile(), bytes(MIN)]
+
+    large_objects(MIN)
+
+    assert calls == []
+    del kept
