@@ -38,7 +38,7 @@ test-base:
 	sh .ci/test-base $(PYTEST) $(ARGS)
 
 bench: $(VENV)/.bench
-	$(BIN)/python -m benchmarks $(ARGS)
+	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script $(ARGS) || exit 1; done
 
 leakbench: $(VENV)/.bench
 	cd benchmarks && ../$(BIN)/python -m leakbench --tool $(TOOL) $(ARGS)

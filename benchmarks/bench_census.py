@@ -115,7 +115,8 @@ def main() -> None:
         met = "met" if found["ratio"] >= found["bound"] else "NOT met"
         print(
             f"{found['name']:24} {found['ours'] * 1e3:9.1f} ms {found['ns_per_object']:6.1f} ns/object   "
-            f"{found['peer_name']:34} {found['peer'] * 1e3:10.1f} ms   {found['ratio']:6.1f}x (bound {found['bound']}x, {met})"
+            f"{found['peer_name']:34} {found['peer'] * 1e3:10.1f} ms   "
+            f"{found['ratio']:6.1f}x (bound {found['bound']}x, {met})"
         )
     for found in own_rows(quick):
         print(f"{found['name']:34} {found['ns_per_object']:6.1f} ns/object")

@@ -53,37 +53,44 @@ def make_heap(n_objects: int) -> list[object]:
     return held
 
 
-def chain_rows(n_levels: int) -> list[dict[str, object]]:
-    """Measure ten suspects in one list, ``n_levels`` holders below a module."""
+def hang_chain(n_levels: int) -> tuple[list[Item], int]:
+    """Hang a list of 5,000 items ``n_levels`` holders below this module; return ten items and the list's id.
+
+    The list itself must not be a local of a running function, or the search would end there.
+    """
     grown = [Item() for _ in range(5_000)]
     top: object = grown
     for _ in range(n_levels - 3):  # the list, its item and the module's namespace are levels too
         top = Node(top)
     globals()["TOP"] = top
-    suspects = grown[-N_SUSPECTS:]
-    del top
+    return grown[-N_SUSPECTS:], id(grown)
+
+
+def chain_rows(n_levels: int) -> list[dict[str, object]]:
+    """Measure ten suspects in one list, ``n_levels`` holders below a module."""
+    suspects, list_id = hang_chain(n_levels)
     try:
-        check(suspects, grown)
+        check(suspects, list_id)
         ours = best_of(lambda: find_holders(suspects), 3)
         peer = best_of(lambda: [chain_of(suspect, suspects) for suspect in suspects], 1)
     finally:
         del globals()["TOP"]
+    peer_name = "objgraph.find_backref_chain asked ten times"
     name = f"ten suspects, {n_levels} levels"
-    return [{"name": name, "ours": ours, "peer": peer, "peer_name": "objgraph.find_backref_chain asked ten times",
-             "ratio": peer / ours, "bound": 10}]  # fmt: skip
+    return [{"name": name, "ours": ours, "peer": peer, "peer_name": peer_name, "ratio": peer / ours, "bound": 10}]
 
 
-def chain_of(suspect: object, suspects: list[object]) -> list[object]:
+def chain_of(suspect: object, suspects: list[Item]) -> list[object]:
     chain: list[object] = objgraph.find_backref_chain(suspect, objgraph.is_proper_module, extra_ignore=[id(suspects)])
     return chain
 
 
-def check(suspects: list[object], grown: list[object]) -> None:
+def check(suspects: list[Item], list_id: int) -> None:
     """Refuse to time answers that are wrong."""
     paths = find_holders(suspects)
-    if any(path.container_id != id(grown) for path in paths):
+    if any(path.container_id != list_id or path.root != "module global" for path in paths):
         raise SystemExit(f"wrong holder: {paths[0]}")
-    if not any(link is grown for link in chain_of(suspects[0], suspects)):
+    if not any(id(link) == list_id for link in chain_of(suspects[0], suspects)):
         raise SystemExit("objgraph did not find the list")
 
 
@@ -106,7 +113,10 @@ def graph_rows(quick: bool) -> list[dict[str, object]]:
     for _ in range(400 if quick else 4_000):
         total = total + torch.tanh(torch.randn(8, 64) @ weight).pow(2).mean()
     n_nodes = walk_graph([total]).nodes
-    actions = {"walk_graph": lambda: walk_graph([total]), "graph_sizes": lambda: graph_sizes([total], max_nodes=n_nodes)}
+    actions = {
+        "walk_graph": lambda: walk_graph([total]),
+        "graph_sizes": lambda: graph_sizes([total], max_nodes=n_nodes),
+    }
     return [{"name": name, "us_per_node": best_of(action, 3) / n_nodes * 1e6} for name, action in actions.items()]
 
 

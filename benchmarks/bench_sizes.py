@@ -105,9 +105,10 @@ def main() -> None:
     for found in rows(parser.parse_args().quick):
         met = "met" if found["ratio"] >= found["bound"] else "NOT met"
         print(
-            f"{found['name']:40} {found['ours'] * 1e3:8.1f} ms {found['ours'] / found['n_objects'] * 1e9:6.0f} ns/object   "
-            f"asizeof {found['peer'] * 1e3:8.1f} ms  {found['ratio']:5.1f}x (bound {found['bound']}x, {met})   bytes: truth "
-            f"{found['truth_bytes']:,} ours {found['ours_bytes'] / found['truth_bytes']:.3f} "
+            f"{found['name']:40} {found['ours'] * 1e3:8.1f} ms "
+            f"{found['ours'] / found['n_objects'] * 1e9:6.0f} ns/object   asizeof {found['peer'] * 1e3:8.1f} ms  "
+            f"{found['ratio']:5.1f}x (bound {found['bound']}x, {met})   bytes: truth {found['truth_bytes']:,} "
+            f"ours {found['ours_bytes'] / found['truth_bytes']:.3f} "
             f"asizeof {found['peer_bytes'] / found['truth_bytes']:.3f}"
         )
 

@@ -27,7 +27,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("live", "analysis"),
     ("report",),
     ("profiler",),
-    ("", "api"),
+    ("api",),
+    ("",),
     ("cli", "pytest_plugin", "integrations", "demo", "__main__"),
 )
 # live uses the probes' readings and the trend; analysis works on what was recorded, anywhere, so it never measures.

@@ -47,7 +47,7 @@ def until(run: Mapping[str, Any]) -> str:
     if not run["settings"]["until"]:
         return "not asked"
     firsts = [row["first_whole"] for row in run["results"] if "first_whole" in row]
-    return f"{statistics.median(firsts):g} ({len(firsts)} leaks)" if firsts else "never"
+    return f"{statistics.median(firsts):g} (n={len(firsts)})" if firsts else "never"
 
 
 def label(run: Mapping[str, Any]) -> str:

@@ -1,1 +1,92 @@
-"""."""
+"""The ``phaseprof`` command.  A command's module is imported when it is the one that was asked for."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from phaseprof._version import __version__
+from phaseprof.errors import PhaseprofError
+
+# Commands in the order of --help: name, module, one line of help.
+COMMANDS = (
+    ("demo", "phaseprof.cli.demo", "run a small trainer with a leak planted in it"),
+    ("run", "phaseprof.cli.run", "run a program and record its memory, without editing it"),
+    ("report", "phaseprof.cli.report", "report a recorded run"),
+    ("check", "phaseprof.cli.check", "judge a recorded run by exit status"),
+    ("diff", "phaseprof.cli.diff", "compare the growth of two or more runs"),
+    ("experiment", "phaseprof.cli.diff", "does growth follow a setting?"),
+    ("snapshots", "phaseprof.cli.snapshots", "judge a folder of CUDA memory snapshots"),
+    ("export", "phaseprof.cli.export", "write a run as CSV, Parquet, Perfetto trace or OpenMetrics"),
+    ("import", "phaseprof.cli.import_", "make a run of other tools' logs"),
+)
+_EPILOG = "Exit status: 0 clean, 1 leak or broken expectation, 2 wrong use, 3 too short to say."
+_INTERRUPTED, _PIPE_CLOSED = 130, 141  # 128 + SIGINT, 128 + SIGPIPE, as shells report them
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """End with status 2 and one line, instead of the usage of every option."""
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Args:
+        argv: arguments without the program's name; ``sys.argv`` if not given.
+
+    Returns:
+        The exit status: 0 clean, 1 leak or broken expectation, 2 wrong use, 3 too short to say, 130 interrupted.
+    """
+    given = list(sys.argv[1:] if argv is None else argv)
+    try:
+        args = _make_parser(given).parse_args(given)
+    except SystemExit as ended:
+        return _status(ended)
+    try:
+        status = int(args.run(args))
+        sys.stdout.flush()
+    except PhaseprofError as error:
+        sys.stderr.write(f"phaseprof {args.command}: {' '.join(str(error).split())}\n")
+        return 2
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        return _pipe_closed()
+    return status
+
+
+def _status(ended: SystemExit) -> int:
+    return ended.code if isinstance(ended.code, int) else 2 if ended.code else 0
+
+
+def _pipe_closed() -> int:
+    """The reader of our output is gone: nobody is left to complain to, not at the interpreter's end either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _PIPE_CLOSED
+
+
+def _make_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="phaseprof", epilog=_EPILOG,
+        description="Which phase of a training run leaks memory, what leaks, who holds it, and when the run will die.",
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"phaseprof {__version__}")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    asked = next((word for word in argv if not word.startswith("-")), "")
+    module = next((module for name, module, _ in COMMANDS if name == asked), "")
+    added = False
+    for name, home, what in COMMANDS:
+        if home != module:
+            subparsers.add_parser(name, help=what, add_help=False)
+        elif not added:
+            importlib.import_module(home).add_parser(subparsers)
+            added = True
+    return parser

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from phaseprof.live.budget import Budget
 from phaseprof.live.families import ContainerFamily, Family, HeapView, Reader
 from phaseprof.live.ledger import BirthLedger, DeltaLedger
-from phaseprof.probes import sizes
+from phaseprof.probes import autograd, sizes
 from phaseprof.probes.holders import HolderPath, common_path, find_holder_choices
 from phaseprof.recording import format as fmt
 
@@ -105,9 +105,10 @@ class Escalation:
             if value is not None:
                 one.deltas.see(value, owner)
         for one in self.open.values():
-            length = one.container.length() if one.container is not None and one.stage == "births" else None
-            if length is not None:
-                one.deltas.see(length, owner)
+            if one.container is not None and one.stage == "births":
+                length = one.container.length(costly=self._budget.share is None)
+                if length is not None:
+                    one.deltas.see(length, owner)
         followed = [i for i in self.open.values() if i.family is not None and i.stage == "births"]
         if not followed:
             return
@@ -157,11 +158,12 @@ class Escalation:
                     self._confirm(one)
 
     def finish(self) -> None:
-        """Do now what waits for the budget: the user asked for findings, no phase is running."""
-        if not self.open:
-            return
-        for one in self.open.values():
-            if one.stage == "births":
+        """Do now what only waits for the budget: the user asked for findings, and no phase is running.
+
+        Births that were followed too short are left alone: findings may be asked for at every generation.
+        """
+        for one in list(self.open.values()):
+            if one.stage == "births" and self._generation - one.began >= OLD_ENOUGH:
                 self._tell_births(one, at_last=True)
         ready = [i for i in self.open.values() if i.stage == "holders"]
         if ready:
@@ -188,7 +190,7 @@ class Escalation:
             self._record_births(one, counts, OLD_ENOUGH)
             one.phase = max(shares, key=lambda phase: (shares[phase].size_bytes, shares[phase].count))
             one.stage = "holders"
-        elif at_last or (waited > OLD_ENOUGH and not one.births.has_baseline):
+        elif waited > OLD_ENOUGH and not one.births.has_baseline:
             one.stage = "holders"
         elif waited > PATIENCE:
             self._close(one)
@@ -220,7 +222,8 @@ class Escalation:
                     spans.append((one, begin, len(asked)))
             choices = find_holder_choices(asked, ignore=[id(asked)])
             for one, begin, end in spans:
-                self._tell_holder(one, choices[begin:end], own_bytes(asked[begin:end]))
+                each = graph_bytes(asked[begin:end]) if one.key == "graph" else own_bytes(asked[begin:end])
+                self._tell_holder(one, choices[begin:end], each)
         finally:
             asked.clear()
 
@@ -299,3 +302,11 @@ def own_bytes(survivors: Sequence[object]) -> int:
         return round(sum(size.bytes - size.shared_bytes for size in found.names.values()) / len(named))
     finally:
         named.clear()
+
+
+def graph_bytes(survivors: Sequence[object]) -> int:
+    """Return the bytes that the graphs behind the survivors saved, for one survivor on average."""
+    if not survivors:
+        return -1
+    reading = autograd.walk_graph(survivors, max_nodes=20_000, deadline_s=SIZE_DEADLINE_S)  # type: ignore[arg-type]
+    return round(reading.saved_bytes / len(survivors))

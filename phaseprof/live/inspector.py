@@ -20,10 +20,12 @@ from phaseprof.probes.gc_watch import GcWatch
 from phaseprof.probes.protocol import Probe
 from phaseprof.probes.registry import PROBES
 from phaseprof.recording import format as fmt
+from phaseprof.recording.series import Series
 
 AT = "generation end"
 COUNTERS = ("limits", "children", "descriptors", "threads", "shared memory", "malloc")
-SLOW_EVERY = 3
+TYPES_EVERY = 3
+SETTLED = 4
 # Series that may point at a leak, and the least rise a generation that is worth a look.
 LEAST = {"_bytes": 256.0, "python_blocks": 8.0, "_count": 0.1}
 NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "children", "children_private_bytes",
@@ -91,7 +93,7 @@ class Inspector:
         if self._budget.admits("counters", 500_000):
             with self._budget.spending("counters"):
                 self._read_counters(generation)
-        for job in sorted(("watched", "heap", "tracked", "graph"), key=lambda j: self._last_done.get(j, -1)):
+        for job in sorted(_FIRST_COST, key=lambda j: (self._last_done.get(j, -1), _FIRST_COST[j])):
             if self._is_due(job, generation) and self._budget.admits(job, _FIRST_COST[job]):
                 with self._budget.spending(job):
                     broken += self._do(job, generation)
@@ -111,7 +113,30 @@ class Inspector:
             return bool(self._tracked.getters) and generation % self._settings.track_every == 0
         if job == "graph":
             return tensors.loaded_torch() is not None
-        return True
+        if self._budget.share is None:
+            walks = self._is_rising() or generation < SETTLED or generation % TYPES_EVERY == 0
+            return walks == (job == "heap walk")  # a walk counts types on the way
+        return self._is_worth(job, generation)
+
+    def _is_worth(self, job: str, generation: int) -> bool:
+        """Under a budget: count types every few generations, walk to untracked objects only where memory calls for it.
+
+        A walk costs four times a census, so it waits until exact counters of the allocators rise while no type that
+        was counted explains it; one early walk gives the later ones something to compare with.
+        """
+        since = generation - self._last_done.get(job, -TYPES_EVERY)
+        if job == "types":
+            return generation >= suspicion.WARM_UP and since >= TYPES_EVERY
+        if self.escalation.open or any(key.startswith("count/") for key in self.escalation.done):
+            return False
+        return self._is_rising() and since >= TYPES_EVERY
+
+    def _is_rising(self) -> bool:
+        """Whether the exact counters of the allocators rise."""
+        return any(suspicion.rise(self._series(metric)) > 0 for metric in ("malloc_in_use_bytes", "python_blocks"))
+
+    def _series(self, metric: str) -> Series | None:
+        return self._recorder.model.series.get((AT, metric))
 
     def _do(self, job: str, generation: int) -> list[Watched]:
         if job == "watched":
@@ -119,10 +144,17 @@ class Inspector:
         if job == "tracked":
             self._size_tracked(generation)
         elif job == "graph":
-            self._record(generation, families.graph_nodes(0.5))
+            self._record(generation, families.graph_nodes(young=self._budget.share is not None))
+        elif job == "types":
+            self._count_types(generation)
         else:
             self._walk_heap(generation)
         return []
+
+    def _count_types(self, generation: int) -> None:
+        reading = heap.read_heap(containers=False, storages=False, arrays=False)
+        figures: dict[str, float] = {"n_objects": float(reading.n_objects), **self._changed_counts(reading.counts)}
+        self._record(generation, figures)
 
     def _record(self, generation: int, figures: Mapping[str, float]) -> None:
         self._recorder.add(fmt.Metrics(self._clock(), generation, dict(figures), AT))
@@ -203,7 +235,7 @@ class Inspector:
                 continue
             known = self._growing.get(identity)
             if length > old:
-                at = self._last_done.get("heap", generation - 1)
+                at = self._last_done.get("heap walk", generation - 1)
                 history = known.history if known and known.kind == kind else [(at, old)]
                 growing[identity] = GrowingContainer(kind, [*history[-suspicion.RECENT :], (generation, length)])
             elif known is not None and known.kind == kind:
@@ -302,7 +334,10 @@ class Inspector:
         self.abandon()
 
 
-_FIRST_COST = {"watched": 15_000_000, "heap": 60_000_000, "tracked": 2_000_000, "graph": 15_000_000}
+# Jobs of a generation's end, and what each costs at first in nanoseconds, before it was measured.
+_FIRST_COST = {
+    "graph": 2_000_000, "tracked": 2_000_000, "watched": 15_000_000, "types": 30_000_000, "heap walk": 120_000_000,
+}  # fmt: skip
 
 _LIBRARIES = ("torch", "numpy", "phaseprof", "asyncio", "concurrent", "threading", "multiprocessing", "collections",
               "builtins", "weakref", "functools", "importlib", "_frozen_importlib", "types", "re", "enum", "abc",

@@ -14,6 +14,7 @@ from phaseprof.errors import ExpectationError, PhaseprofError, PhaseprofWarning
 from phaseprof.live.budget import Budget
 from phaseprof.live.inspector import Inspector
 from phaseprof.live.recorder import Recorder
+from phaseprof.live.sampler import Sampler, flush, start_sampler
 from phaseprof.live.settings import Settings
 from phaseprof.live.tracking import TrackList
 from phaseprof.live.watching import Expected, Watched, WatchList
@@ -67,6 +68,9 @@ class Session:
         own.register(self)
         self._generation_began = 0
         self._ordinal = -1
+        # A forked child has no sampling thread: it did not ask for one, and most children live for moments.
+        every_s = None if lazy or not self.enabled else self.settings.sample_every_s
+        self.sampler: Sampler | None = start_sampler(self.recorder, self.budget, every_s, self.warn)
         for entry in self.watches.entries.values():
             self.recorder.add(fmt.Watch(entry.name, entry.low, entry.high))
 
@@ -90,6 +94,8 @@ class Session:
             if not stack and not self._declared and role == "phase":
                 self._maybe_turn(name)
             self._stack.set((*stack, name))
+            if self.sampler is not None:
+                self.sampler.opened(name)
             recorder = self.recorder
             recorder.point(recorder.label(name, role), fmt.ENTER)
             if self.inspector.looks_at_boundaries:
@@ -106,6 +112,8 @@ class Session:
                 self.inspector.at_boundary(name)
             stack = self._stack.get()
             self._stack.set(_without_last(stack, name))
+            if self.sampler is not None:
+                self.sampler.closed(name)
         except Exception as error:  # noqa: BLE001 - the training program never stops because of us
             self._fail(error)
 
@@ -182,6 +190,9 @@ class Session:
     def _measure(self) -> list[Watched]:
         self.budget.spent_ns["points"] = self.recorder.n_points * POINT_NS
         broken = self.inspector.at_generation_end(self._ordinal)
+        peaks = self.sampler.take_peaks() if self.sampler is not None else {}
+        if peaks:
+            self.recorder.add(fmt.Metrics(self.clock(), self._ordinal, peaks))
         for entry in broken:
             phase = self.inspector.phase_of(entry.name) or ""
             since = -1 if entry.since is None else entry.since
@@ -273,12 +284,16 @@ class Session:
         self._declared = False
         self._seen_this_turn.clear()
         self.inspector.abandon()
+        if self.sampler is not None:
+            self.sampler.abandon()
         self._start(lazy=True)
 
     def finish(self) -> None:
         """Complete what waits, because findings are asked for; never raises."""
         try:
             self.inspector.finish()
+            if self.sampler is not None:
+                flush(self.sampler, self.recorder)
             if self.enabled:
                 self.recorder.add(self.inspector.cost(self._ordinal))
         except Exception as error:  # noqa: BLE001 - asking for findings must not end a run either
@@ -289,6 +304,10 @@ class Session:
         if not self.enabled and self.recorder.model.ended:
             return
         self.enabled = False
+        if self.sampler is not None:
+            self.sampler.close()
+            flush(self.sampler, self.recorder)
+            self.sampler = None
         self.inspector.close()
         self.recorder.add(self.inspector.cost(self._ordinal))
         self.recorder.close(reason)

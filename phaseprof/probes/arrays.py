@@ -157,12 +157,12 @@ class BufferLocator:
     def __init__(self) -> None:
         ndarray = sys.modules["numpy"].ndarray
         # Read through ndarray's own descriptors: a subclass may override the attributes in Python.
-        self._base: Callable[[object], object] = ndarray.__dict__["base"].__get__
+        self.base: Callable[[object], object] = ndarray.__dict__["base"].__get__
         self.nbytes: Callable[[object], int] = ndarray.__dict__["nbytes"].__get__
         self._interface: Callable[[object], dict[str, Any]] = ndarray.__dict__["__array_interface__"].__get__
         self._dtype: Callable[[object], object] = ndarray.__dict__["dtype"].__get__
         self._shape: Callable[[object], tuple[int, ...]] = ndarray.__dict__["shape"].__get__
-        self._array_ids = frozenset(map(id, walk.array_types()))
+        self.array_ids = frozenset(map(id, walk.array_types()))
         self._tensor_ids = frozenset(map(id, _tensor_family()))
 
     def __call__(self, array_: object) -> Buffer | None:
@@ -185,16 +185,16 @@ class BufferLocator:
 
     def last_array(self, array_: object) -> tuple[object, object]:
         """Follow views to the last array, and return it with the foreign object below it, ``None`` if it owns."""
-        base = self._base(array_)
-        while base is not None and id(type(base)) in self._array_ids:
-            array_, base = base, self._base(base)
+        base = self.base(array_)
+        while base is not None and id(type(base)) in self.array_ids:
+            array_, base = base, self.base(base)
         return array_, base
 
     def _foreign(self, array_: object, exporter: object) -> Buffer | None:
         while type(exporter) is memoryview:
             exporter = exporter.obj
         cls = type(exporter)
-        if id(cls) in self._array_ids:
+        if id(cls) in self.array_ids:
             return self(exporter)
         if cls is mmap.mmap or id(cls) in self._tensor_ids:
             return None
@@ -205,7 +205,7 @@ class BufferLocator:
         if type_name(cls).startswith("numpy."):  # as_strided puts a dummy between a view and the array it looks at
             for referent in gc.get_referents(exporter):
                 inner = referent.get("base") if type(referent) is dict else referent
-                if id(type(inner)) in self._array_ids:
+                if id(type(inner)) in self.array_ids:
                     return self(inner)
         return Buffer(id(exporter), self.nbytes(array_), is_array=False)
 

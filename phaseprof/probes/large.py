@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterable
+from operator import is_
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -115,6 +116,11 @@ def _first_holder(faces: list[object], holders: dict[int, str]) -> str:
     return next((holders[id(face)] for face in faces if id(face) in holders), "")
 
 
+def _are_arguments(referrer: object, objects: list[object]) -> bool:
+    """Say whether a referrer is the tuple of our own call's arguments, which Python 3.13 lists among the others."""
+    return type(referrer) is tuple and len(referrer) == len(objects) and all(map(is_, referrer, objects))
+
+
 def _holders(found: list[_Candidate]) -> dict[int, str]:
     """Name the type of one direct referrer of each face, in one pass over the heap."""
     objects = [face for candidate in found for face in candidate.faces]
@@ -127,7 +133,12 @@ def _holders(found: list[_Candidate]) -> dict[int, str]:
     holders: dict[int, str] = {}
     try:
         for referrer in referrers:
-            if id(referrer) in ours or own.is_own_type(type(referrer)) or type(referrer) is FrameType:
+            if (
+                id(referrer) in ours
+                or _are_arguments(referrer, objects)
+                or own.is_own_type(type(referrer))
+                or type(referrer) is FrameType
+            ):
                 continue
             module = modules.get(id(referrer))
             label = f"module {module}" if module is not None else type_name(type(referrer))

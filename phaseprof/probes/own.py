@@ -11,7 +11,7 @@ from types import FrameType
 
 from phaseprof.probes.typeinfo import type_name
 
-_PACKAGE = "phaseprof"
+_PREFIX = "phaseprof."
 _PACKAGE_DIR = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")  # noqa: PTH118, PTH120, PTH100 - prefix of co_filename, compared as text
 
 # What may stand between two of our objects; below anything else the user's world could begin.
@@ -34,8 +34,7 @@ def register(root: object) -> None:
 
 def is_own_type(cls: type) -> bool:
     """Say whether a class is one of phaseprof's; no code of the class runs."""
-    name = type_name(cls)
-    return name.startswith(_PACKAGE) and name[len(_PACKAGE)] == "."
+    return type_name(cls).startswith(_PREFIX)
 
 
 def is_own_frame(frame: FrameType) -> bool:

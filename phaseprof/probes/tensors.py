@@ -158,6 +158,8 @@ class _StorageReader:
         self._fills = _fill_test(torch)
         self._numel, self._item_size = base.numel, base.element_size
         self._device = base.device.__get__
+        self._requires_grad, self._is_leaf = base.requires_grad.__get__, base.is_leaf.__get__
+        self._grad = base.grad.__get__
         self._device_names: dict[object, str] = {}
         self._plain_types: dict[int, bool] = {}
 
@@ -184,10 +186,9 @@ class _StorageReader:
         return start in addresses and self._device(tensor).type == "cpu"
 
     def add_gradient(self, tensor: torch.Tensor) -> None:
-        base = self._base
         # Asked of a tensor that is no leaf, ``grad`` warns.
-        if base.is_leaf.__get__(tensor) and base.requires_grad.__get__(tensor):
-            gradient = base.grad.__get__(tensor)
+        if self._requires_grad(tensor) and self._is_leaf(tensor):
+            gradient = self._grad(tensor)
             if gradient is not None:
                 self.add(gradient)
 

@@ -16,6 +16,8 @@ _namespace_of = cast("Callable[[type], MappingProxyType[str, object]]", type.__d
 _flags_of = cast("Callable[[type], int]", type.__dict__["__flags__"].__get__)
 _module_of = cast("Callable[[type], object]", type.__dict__["__module__"].__get__)
 _qualname_of = cast("Callable[[type], str]", type.__dict__["__qualname__"].__get__)
+_basicsize_of = cast("Callable[[type], int]", type.__dict__["__basicsize__"].__get__)
+_itemsize_of = cast("Callable[[type], int]", type.__dict__["__itemsize__"].__get__)
 _children_of = cast("Callable[[type], list[type]]", type.__subclasses__)
 
 # Include/object.h: Py_TPFLAGS_HEAPTYPE, Py_TPFLAGS_HAVE_GC, Py_TPFLAGS_MANAGED_DICT (3.11 and later).
@@ -27,6 +29,9 @@ _MANAGED_DICT_EXISTS = sys.version_info >= (3, 11)
 # Packages whose metaclasses define a hash that is known to be harmless; every process with torch has both, and keying
 # types by id would cost each census there half as much again.
 _TRUSTED_PACKAGES = frozenset({"typing_extensions", "torch"})
+
+# Objects taken at a time: a few hundred kilobytes of their heads, which a second-level cache holds.
+_CHUNK = 2048
 
 _C_FUNCTIONS = (type(object.__sizeof__), type(object.__init__), type(object.__new__))
 
@@ -121,9 +126,25 @@ def _is_trusted(meta: type) -> bool:
     return type_name(meta).partition(".")[0] in _TRUSTED_PACKAGES
 
 
-def tally(objects: Sequence[object]) -> list[tuple[type, int]]:
-    """Count objects by type. Cost: about 85 ns an object (twice that where a metaclass overrides hashing)."""
-    return tally_types(list(map(type, objects)))
+def tally(objects: list[object]) -> list[tuple[type, int]]:
+    """Count objects by type, emptying the list: each object is touched once, counted and let go while it is in cache.
+
+    Cost: about 45 ns an object (twice that where a metaclass overrides hashing).
+    """
+    plain = types_hash_plainly()
+    counts: Counter[object] = Counter()
+    by_id: dict[int, type] = {}
+    while objects:
+        if plain:
+            counts.update(map(type, objects[-_CHUNK:]))
+        else:
+            types = list(map(type, objects[-_CHUNK:]))
+            by_id.update(zip(map(id, types), types, strict=True))
+            counts.update(map(id, types))
+        del objects[-_CHUNK:]
+    if plain:
+        return cast("list[tuple[type, int]]", list(counts.items()))
+    return [(by_id[key], count) for key, count in cast("Counter[int]", counts).items()]
 
 
 def tally_types(types: Sequence[type]) -> list[tuple[type, int]]:
@@ -155,6 +176,11 @@ class TypeFilter:
 def untracked(objects: Iterable[object]) -> Iterable[object]:
     """Return the objects that the collector does not list."""
     return filterfalse(gc.is_tracked, objects)
+
+
+def fixed_bytes(cls: type) -> int:
+    """Return what ``object.__sizeof__`` gives for every instance of a class, 0 if it differs between instances."""
+    return 0 if _itemsize_of(cls) else _basicsize_of(cls)
 
 
 def c_sizeof(cls: type) -> Callable[[object], int]:

@@ -11,7 +11,8 @@ import inspect
 import sys
 import types
 from collections.abc import Iterable, Sequence
-from itertools import chain, islice
+from itertools import chain, compress, islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, cast
 
 from phaseprof.probes.own import is_own_frame
@@ -162,9 +163,9 @@ def array_items(arrays: Iterable[object]) -> list[object]:
     if numpy is None:
         return items
     dtype_of = numpy.ndarray.__dict__["dtype"].__get__
-    for array in arrays:
-        if dtype_of(array).hasobject:
-            items += _object_items(numpy.ndarray.view(array, numpy.ndarray))
+    arrays = list(arrays)
+    for array in compress(arrays, map(attrgetter("hasobject"), map(dtype_of, arrays))):
+        items += _object_items(numpy.ndarray.view(array, numpy.ndarray))
     return items
 
 

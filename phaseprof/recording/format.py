@@ -51,7 +51,7 @@ class Label(_Record, tag="label"):
     parent: int = -1
 
 
-class Point(_Record, tag="p"):
+class Point(_Record, tag="p", gc=False):
     """One boundary: ``a`` label, ``e`` 0 point, 1 enter, 2 exit; ``g`` generation ordinal or -1.
 
     ``m`` is the text of ``/proc/self/statm`` as it was read (pages: size, resident, shared ...), so that nothing is
@@ -198,6 +198,13 @@ class Note(_Record, tag="note"):
     text: str
 
 
+class Thread(_Record, tag="thread"):
+    """A new thread takes over the number ``th`` of one that ended: from here nothing is open there."""
+
+    t: int
+    th: int
+
+
 class End(_Record, tag="end"):
     """The process closed its recording on purpose; a file without it ended with its process."""
 
@@ -207,8 +214,9 @@ class End(_Record, tag="end"):
 
 Record = Union[  # noqa: UP007 - evaluated at run time on Python 3.10
     Header, Label, Point, GenerationBegin, GenerationEnd, Metrics, Watch, Violation, Births, Holder, Collected, Large,
-    SnapshotTaken, Cost, Note, End,
+    SnapshotTaken, Cost, Note, Thread, End,
 ]  # fmt: skip
 
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder(Record).decode
+decode_lines = msgspec.json.Decoder(Record).decode_lines

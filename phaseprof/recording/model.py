@@ -7,19 +7,27 @@ folder on another machine read the same numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import chain
+from dataclasses import dataclass
 
-import numpy as np
+import msgspec
 
 from phaseprof.recording import format as fmt
+from phaseprof.recording.folding import (
+    CHARGED,
+    OUTSIDE,
+    PROCESS_METRICS,
+    PhaseTotals,
+    PointFolder,
+    Row,
+    point_name,
+    series_of,
+)
 from phaseprof.recording.series import Series
 
-PROCESS_METRICS = ("vms_bytes", "rss_bytes", "file_and_shm_bytes", "anonymous_bytes")
-OUTSIDE = "(outside phases)"
-# The counters whose deltas are charged to phases.
-CHARGED = ("anonymous_bytes", "allocated_bytes", "active_bytes", "active_blocks")
+__all__ = ["CHARGED", "OUTSIDE", "PROCESS_METRICS", "Generation", "PhaseTotals", "ProcessRun", "point_name"]
+
 MAX_NOTES = 1000
+_BATCH = 16_384  # points folded at once: enough that their fixed costs vanish, and some MiB
 
 
 @dataclass
@@ -32,31 +40,6 @@ class Generation:
     began_ns: int
     seconds: float | None = None
     items: float | None = None
-
-
-@dataclass
-class PhaseTotals:
-    """Visits of one phase and the seconds spent in it."""
-
-    visits: int = 0
-    seconds: float = 0.0
-
-
-@dataclass
-class _Thread:
-    """Where one thread stands: its open phases as (label id, entered ns), and its last reading."""
-
-    stack: list[tuple[int, int]] = field(default_factory=list)
-    last: dict[str, float] = field(default_factory=dict)
-
-
-def point_name(label: str, edge: int, role: str) -> str:
-    """Name the point of a boundary: ``after train`` at a phase's exit, ``train: start`` at its entry."""
-    if role == "generation":
-        return "generation start" if edge == fmt.ENTER else "generation end"
-    if edge == fmt.ENTER:
-        return f"{label}: start"
-    return f"after {label}" if edge == fmt.EXIT else label
 
 
 class ProcessRun:
@@ -89,27 +72,38 @@ class ProcessRun:
         self.n_records = 0
         self.last_ns = 0
         self._pending: list[fmt.Point] = []
-        self._threads: dict[int, _Thread] = {}
+        self._folder = PointFolder(self.labels, self.series, self.charges, self.phases)
         self._keep = {
             fmt.Header: self._add_header, fmt.Label: self._add_label, fmt.GenerationBegin: self._add_begin,
             fmt.GenerationEnd: self._add_end, fmt.Metrics: self._add_metrics, fmt.Watch: self._add_watch,
-            fmt.Note: self._add_note,
+            fmt.Note: self._add_note, fmt.Thread: self._add_thread,
         }  # fmt: skip
 
     def add(self, record: fmt.Record) -> None:
         """Take in one record; unknown labels are tolerated, since a file may begin in the middle of a run."""
-        self.n_records += 1
-        kind = type(record)
-        if kind is fmt.Point:
-            self._pending.append(record)  # type: ignore[arg-type]  # the line above is the check
-            if len(self._pending) >= 8192:
-                self.fold()
-            return
-        keep = self._keep.get(kind)
-        if keep is not None:
-            keep(record)  # type: ignore[operator]  # the table maps each kind to its own method
-        else:
-            self._add_plain(record)
+        self.extend((record,))
+
+    def extend(self, records: Sequence[fmt.Record]) -> None:
+        """Take in many records, in order."""
+        self.n_records += len(records)
+        pending = self._pending
+        for record in records:
+            if type(record) is fmt.Point:
+                pending.append(record)
+                continue
+            keep = self._keep.get(type(record))
+            if keep is not None:
+                keep(record)  # type: ignore[operator]  # the table maps each kind to its own method
+            else:
+                self._add_plain(record)
+        if len(pending) >= _BATCH:
+            self.fold()
+
+    def take(self, rows: Sequence[Row]) -> None:
+        """Take in points that were recorded in this process, as rows."""
+        if rows:
+            self.n_records += len(rows)
+            self._fold_rows(rows)
 
     def _add_plain(self, record: fmt.Record) -> None:
         if isinstance(record, fmt.Violation):
@@ -174,95 +168,25 @@ class ProcessRun:
         if len(self.notes) < MAX_NOTES:
             self.notes.append(record.text)
 
+    def _add_thread(self, record: fmt.Thread) -> None:
+        self.fold()
+        self._folder.forget_lane(record.th)
+
     def _series(self, point: str, metric: str) -> Series:
-        key = (point, metric)
-        found = self.series.get(key)
-        if found is None:
-            found = self.series[key] = Series()
-        return found
+        return series_of(self.series, point, metric)
 
     def fold(self) -> None:
         """Reduce the points that wait: last reading of each point per generation, and charges per phase."""
-        points, self._pending = self._pending, []
-        if not points:
-            return
-        self.last_ns = max(self.last_ns, points[-1].t)
-        page = self.header.page_bytes if self.header else 4096
-        for point, process in zip(points, parse_statm([p.m for p in points], page), strict=True):
-            reading: dict[str, float] = dict(zip(PROCESS_METRICS, process, strict=True)) if process else {}
-            for device, counters in point.d.items():
-                for name, value in zip(fmt.DEVICE_COUNTERS, counters, strict=False):
-                    if value >= 0:
-                        reading[f"{device}/{name}"] = value
-            self._fold_one(point, reading)
+        if self._pending:
+            rows = list(map(msgspec.structs.astuple, self._pending))
+            self._pending.clear()
+            self._fold_rows(rows)
 
-    def _fold_one(self, point: fmt.Point, reading: dict[str, float]) -> None:
-        label = self.labels.get(point.a)
-        name, role = (label.name, label.role) if label else (f"label {point.a}", "checkpoint")
-        thread = self._threads.get(point.th)
-        if thread is None:
-            thread = self._threads[point.th] = _Thread()
-        if role != "sample":
-            self._charge(point, name, thread, reading)
-        at = point_name(name, point.e, role)
-        for metric, value in reading.items():
-            self._series(at, metric).put(point.g, value)
-
-    def _charge(self, point: fmt.Point, name: str, thread: _Thread, reading: dict[str, float]) -> None:
-        """Charge what changed since this thread's last boundary to the innermost phase that was open, then move on."""
-        stack = thread.stack
-        if stack:
-            open_label = self.labels.get(stack[-1][0])
-            owner = open_label.name if open_label else name
-        else:
-            owner = name if point.e == fmt.POINT else OUTSIDE
-        for metric, value in reading.items():
-            if metric.rpartition("/")[2] in CHARGED and metric in thread.last:
-                key = (owner, metric)
-                series = self.charges.get(key)
-                if series is None:
-                    series = self.charges[key] = Series()
-                series.add(point.g, value - thread.last[metric])
-        thread.last = reading
-        label = self.labels.get(point.a)
-        if label is None or label.role == "generation":
-            return
-        if point.e == fmt.ENTER:
-            stack.append((point.a, point.t))
-        elif point.e == fmt.EXIT:
-            self._leave(point, name, stack)
-
-    def _leave(self, point: fmt.Point, name: str, stack: list[tuple[int, int]]) -> None:
-        for depth in range(len(stack) - 1, -1, -1):
-            if stack[depth][0] == point.a:
-                totals = self.phases.setdefault(name, PhaseTotals())
-                totals.visits += 1
-                totals.seconds += (point.t - stack[depth][1]) / 1e9
-                del stack[depth:]
-                return
+    def _fold_rows(self, rows: Sequence[Row]) -> None:
+        self.last_ns = max(self.last_ns, rows[-1][0])
+        self._folder.fold(rows, self.header.page_bytes if self.header else 4096)
 
     @property
     def phase_names(self) -> list[str]:
         """Labels of phases and blocks in the order of their first use."""
         return [label.name for label in self.labels.values() if label.role in ("phase", "block")]
-
-
-def parse_statm(texts: Sequence[str], page_bytes: int) -> list[tuple[int, int, int, int] | None]:
-    """Turn raw ``statm`` texts into (vms, rss, file and shared, anonymous) bytes; ``None`` where nothing was read.
-
-    Cost: about 0.7 µs a text, since numbers are converted in one go.
-    """
-    rows = [text.split()[:3] for text in texts]
-    whole = [len(row) == 3 for row in rows]
-    numbers = np.fromiter(map(int, chain.from_iterable(r for r, ok in zip(rows, whole, strict=True) if ok)), np.int64)
-    table = (numbers.reshape(-1, 3) * page_bytes).tolist()
-    results: list[tuple[int, int, int, int] | None] = []
-    at = 0
-    for ok in whole:
-        if ok:
-            vms, rss, shared = table[at]
-            results.append((vms, rss, shared, rss - shared))
-            at += 1
-        else:
-            results.append(None)
-    return results

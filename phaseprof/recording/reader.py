@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,10 @@ from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 
 _MAX_LINE = 1 << 26  # no record is longer than 64 MiB; a longer line is not ours
+_MAX_FIRST_LINE = 1 << 20
+_CHUNK = 1 << 20
+_MAX_TOLD = 20  # wrong lines that are named in the notes; the rest are counted
+_PART = re.compile(r"(.*?)(?:\.(\d+))?\.jsonl")
 
 
 @dataclass
@@ -33,63 +38,123 @@ def load_run(path: str | Path) -> Run:
 
     Raises:
         RecordingError: nothing there, no recording in it, or a newer format; the message names the file and line.
-    Cost: about 2 µs a record; memory is bounded by the number of points and metrics, not by the file.
+    Cost: about 1 µs a record; memory is bounded by the number of points and metrics, not by the file.
     """
     where = Path(path)
-    files = [where] if where.is_file() else sorted(where.glob("*.jsonl"))
-    if not where.exists():
-        raise RecordingError(f"cannot read {where}: no such folder; a run is the folder given as run= or --out")
-    if not files:
-        raise RecordingError(f"cannot read {where}: it has no *.jsonl file; give the folder of a recorded run")
-    processes: dict[str, ProcessRun] = {}
+    files = _files_of(where)
+    processes: dict[tuple[object, ...], ProcessRun] = {}
     empty = 0
     for file in files:
-        if file.stat().st_size == 0:
+        first = _first_line(file)
+        if not first:
             empty += 1
             continue
-        stem = file.name.removesuffix(".jsonl")
-        process = processes.setdefault(stem.partition(".")[0], ProcessRun())
-        _read_into(process, file)
+        header = _read_header(first, file)
+        # The parts of a rotated recording repeat one header; another in the same folder is another recording.
+        started = (header.host, header.pid, header.started_ns, header.started_unix_s)
+        process = processes.setdefault((_part_of(file)[0], *started), ProcessRun())
+        process.add(header)
+        _read_into(process, file, len(first))
+        process.fold()
     if not processes:
         raise RecordingError(f"cannot read {where}: {empty} empty file(s) and no record; the run wrote nothing")
-    run = Run(where, sorted(processes.values(), key=lambda p: (p.header.rank, p.header.pid) if p.header else (0, 0)))
-    for process in run.processes:
-        process.fold()
-    return run
+    return Run(where, sorted(processes.values(), key=lambda p: (p.header.rank, p.header.pid) if p.header else (0, 0)))
 
 
-def _read_into(process: ProcessRun, file: Path) -> None:
+def _files_of(where: Path) -> list[Path]:
+    """The files of a run; the parts of one recording in the order they were written."""
+    try:
+        if not where.exists():
+            raise RecordingError(f"cannot read {where}: no such folder; a run is the folder given as run= or --out")
+        files = [where] if where.is_file() else [f for f in where.iterdir() if f.suffix == ".jsonl" and f.is_file()]
+    except OSError as error:
+        raise RecordingError(f"cannot read {where}: {error.strerror}; check its permissions") from error
+    if not files:
+        raise RecordingError(f"cannot read {where}: it has no *.jsonl file; give the folder of a recorded run")
+    return sorted(files, key=_part_of)
+
+
+def _part_of(file: Path) -> tuple[str, int]:
+    match = _PART.fullmatch(file.name)
+    return (match[1], int(match[2] or 0)) if match else (file.name, 0)
+
+
+def _first_line(file: Path) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            return stream.readline(_MAX_FIRST_LINE)
+    except OSError as error:
+        raise RecordingError(f"cannot read {file}: {error.strerror}; check its permissions") from error
+
+
+def _read_header(line: bytes, file: Path) -> fmt.Header:
+    try:
+        record = fmt.decode(line)
+    except (msgspec.DecodeError, ValueError) as error:
+        newer = _format_of(line)
+        if newer is not None and newer > fmt.FORMAT_VERSION:
+            raise _too_new(file, newer) from error
+        raise RecordingError(
+            f"cannot read {file}: line 1 is not a recording's header ({_short(error)}); "
+            "give a file that phaseprof wrote"
+        ) from error
+    return _check_header(record, file)
+
+
+def _format_of(line: bytes) -> int | None:
+    """The format of a header that a later release wrote in a way this one cannot decode."""
+    try:
+        fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
+        return msgspec.json.decode(fields["format"], type=int)
+    except (msgspec.DecodeError, ValueError, KeyError):
+        return None
+
+
+def _too_new(file: Path, version: int) -> RecordingError:
+    return RecordingError(
+        f"cannot read {file}: format version {version}, this release reads up to {fmt.FORMAT_VERSION}; "
+        "upgrade phaseprof"
+    )
+
+
+def _read_into(process: ProcessRun, file: Path, offset: int) -> None:
+    """Read what follows the header, many lines at a time; where a line is wrong, one by one to name it."""
     wrong = 0
-    for number, line in _lines(file):
+    for number, lines in _chunks(file, offset):
+        if lines is None:
+            process.add(fmt.Note(0, f"{file.name} line {number} is over 64 MiB: the rest of the file is skipped"))
+            break
         try:
-            record = fmt.decode(line)
-        except (msgspec.DecodeError, ValueError) as error:
-            if number == 1:
-                raise RecordingError(
-                    f"cannot read {file}: line 1 is not a recording's header ({_short(error)}); "
-                    "give a file that phaseprof wrote"
-                ) from error
-            if _is_newer_kind(line):
-                continue
-            wrong += 1
-            if wrong <= 20:
-                process.notes.append(f"{file.name} line {number} is skipped: {_short(error)}")
-            continue
-        if number == 1:
-            _check_header(record, file)
-        process.add(record)
-    if wrong > 20:
-        process.notes.append(f"{file.name}: {wrong - 20} more lines are skipped")
+            records = fmt.decode_lines(lines)
+        except (msgspec.DecodeError, ValueError):
+            for at, line in enumerate(lines.split(b"\n"), number):
+                reason = _read_line(process, line)
+                wrong += bool(reason)
+                if reason and wrong <= _MAX_TOLD:
+                    process.add(fmt.Note(0, f"{file.name} line {at} is skipped: {reason}"))
+        else:
+            process.extend(records)
+    if wrong > _MAX_TOLD:
+        process.add(fmt.Note(0, f"{file.name}: {wrong - _MAX_TOLD} more lines are skipped"))
 
 
-def _check_header(record: fmt.Record, file: Path) -> None:
+def _read_line(process: ProcessRun, line: bytes) -> str:
+    """Take in one line; return why it could not be, or an empty text."""
+    if not line.strip():
+        return ""
+    try:
+        process.add(fmt.decode(line))
+    except (msgspec.DecodeError, ValueError) as error:
+        return "" if _is_newer_kind(line) else _short(error)
+    return ""
+
+
+def _check_header(record: fmt.Record, file: Path) -> fmt.Header:
     if not isinstance(record, fmt.Header):
         raise RecordingError(f"cannot read {file}: line 1 is not a header; give a file that phaseprof wrote")
     if record.format > fmt.FORMAT_VERSION:
-        raise RecordingError(
-            f"cannot read {file}: format version {record.format}, this release reads up to {fmt.FORMAT_VERSION}; "
-            "upgrade phaseprof"
-        )
+        raise _too_new(file, record.format)
+    return record
 
 
 def _is_newer_kind(line: bytes) -> bool:
@@ -102,20 +167,30 @@ def _is_newer_kind(line: bytes) -> bool:
     return known is not None and msgspec.json.decode(known) not in kinds
 
 
-def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield numbered lines; a line that the process did not live to finish is yielded as it is, and fails to decode."""
-    number = 0
+def _chunks(file: Path, offset: int) -> Iterator[tuple[int, bytes | None]]:
+    """Yield the number of a first line and some whole lines; ``None`` for a line that is too long to be a record.
+
+    A last line that the process did not live to finish is yielded as it is, and fails to decode.
+    """
+    number, rest = 2, b""
     try:
         with file.open("rb") as stream:
-            while line := stream.readline(_MAX_LINE):
-                number += 1
-                if line == b"\n":
+            stream.seek(offset)
+            while block := stream.read(_CHUNK):
+                end = block.rfind(b"\n") + 1
+                if not end:
+                    rest += block
+                    if len(rest) >= _MAX_LINE:
+                        yield number, None
+                        return
                     continue
-                if len(line) >= _MAX_LINE:
-                    raise RecordingError(f"cannot read {file}: line {number} is over 64 MiB; no record is so long")
-                yield number, line
+                lines, rest = rest + block[:end], block[end:]
+                yield number, lines
+                number += lines.count(b"\n")
     except OSError as error:
         raise RecordingError(f"cannot read {file}: {error.strerror}; check its permissions") from error
+    if rest:
+        yield number, rest
 
 
 def _short(error: Exception) -> str:

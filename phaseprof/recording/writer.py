@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 from phaseprof.errors import UsageError
 
+_LOWEST_FD = 200  # below the smallest usual limit of 256
 _NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
@@ -45,8 +47,11 @@ class RecordWriter:
         self._part = 0
         self._written = 0
         self._cut = False
+        self._identity = (0, 0)
+        # Re-entrant, because a signal handler or a finalizer may record while a record is being written.
+        self._lock = threading.RLock()
         self.fd = -1
-        self._is_unopened = lazy
+        self.is_unopened = lazy
         if lazy:
             return
         try:
@@ -64,41 +69,57 @@ class RecordWriter:
         return self.folder / f"{self._name}{suffix}.jsonl"
 
     def _open(self) -> None:
+        """Open the next free file and write its head; a file whose head cannot be written whole is taken away again."""
         self.folder.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
         while True:
             try:
-                self.fd = os.open(self.path, flags | os.O_EXCL, 0o644)
+                fd = _move_up(os.open(self.path, flags | os.O_EXCL, 0o644))
                 break
             except FileExistsError:  # a recycled pid or an earlier run in the same folder: keep what is there
                 self._part += 1
-        opening = self._preamble()
-        self._written = os.write(self.fd, opening)
+        try:
+            opening = self._preamble()
+            if os.write(fd, opening) < len(opening):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self._identity = _identity_of(fd)
+        except BaseException:
+            os.close(fd)
+            with contextlib.suppress(OSError):
+                self.path.unlink()
+            raise
+        self._written = len(opening)
+        self._cut = False
+        self.fd = fd
 
     def write(self, line: bytes) -> None:
         """Append one record, newline included.  Cost: one ``write``, 1 µs on two shared EPYC cores."""
-        try:
-            n = os.write(self.fd, b"\n" + line if self._cut else line)
-        except OSError as error:
-            if self._is_unopened and self.reopen():
-                self.write(line)
-            else:
-                self._lose(error)
-            return
-        if n < len(line):  # the disk filled in the middle of this line
-            self._cut = True
-            self.lost += 1
-            self.why_lost = os.strerror(errno.ENOSPC)
-            return
-        self._cut = False
-        self._written += n
-        if self._max_file_bytes is not None and self._written > self._max_file_bytes:
-            self._rotate()
+        with self._lock:
+            if self._cut:
+                line = b"\n" + line
+            try:
+                n = os.write(self.fd, line)
+            except OSError as error:
+                self._recover(line, error)
+                return
+            if n < len(line):  # the disk filled in the middle of this line
+                self._cut = True
+                self.lost += 1
+                self.why_lost = os.strerror(errno.ENOSPC)
+                return
+            self._cut = False
+            self._written += n
+            if self._max_file_bytes is not None and self._written > self._max_file_bytes:
+                self._rotate()
 
-    def _lose(self, error: OSError) -> None:
+    def _recover(self, line: bytes, error: OSError) -> None:
+        """Open a file that waited for its first record; otherwise count what is lost."""
+        if self.is_unopened and self.reopen():
+            self.write(line)
+            return
         self.lost += 1
-        self.why_lost = error.strerror or str(error)
-        if error.errno not in _NO_ROOM and self.fd >= 0:
+        self.why_lost = self.why_lost if self.fd < 0 and self.why_lost else error.strerror or str(error)
+        if error.errno not in _NO_ROOM:
             self.close()
 
     def _rotate(self) -> None:
@@ -107,24 +128,25 @@ class RecordWriter:
         self.reopen()
 
     def is_gone(self) -> bool:
-        """Tell whether the file is closed or was removed under us, so that writes would go nowhere."""
+        """Tell whether the file is closed, was removed, or its number became another file: writes would go nowhere."""
         if self.fd < 0:
-            return not self._is_unopened
+            return not self.is_unopened
         try:
-            return os.fstat(self.fd).st_nlink == 0
+            return os.fstat(self.fd).st_nlink == 0 or _identity_of(self.fd) != self._identity
         except OSError:
             return True
 
     def reopen(self) -> bool:
         """Open a fresh file, for a rotated or removed one; return whether it worked.  Never raises."""
-        self.close()
-        self._is_unopened = False
-        try:
-            self._open()
-        except OSError as error:
-            self.why_lost = error.strerror or str(error)
-            return False
-        return True
+        with self._lock:
+            self.close()
+            self.is_unopened = False
+            try:
+                self._open()
+            except OSError as error:
+                self.why_lost = error.strerror or str(error)
+                return False
+            return True
 
     def take_losses(self) -> str:
         """Return one sentence about records lost since the last call, or an empty text."""
@@ -135,8 +157,42 @@ class RecordWriter:
         return text
 
     def close(self) -> None:
-        """Close the file; later writes are counted as lost."""
-        if self.fd >= 0:
-            with contextlib.suppress(OSError):
-                os.close(self.fd)
-            self.fd = -1
+        """Close the file, unless its number has become somebody else's; later writes are counted as lost."""
+        with self._lock:
+            self._close()
+
+    def abandon(self) -> None:
+        """In a forked child: let go of the parent's file, whose lock another thread may have held at the fork."""
+        self._close()
+
+    def _close(self) -> None:
+        fd, self.fd = self.fd, -1
+        if fd < 0:
+            return
+        with contextlib.suppress(OSError):
+            if _identity_of(fd) == self._identity:
+                os.close(fd)
+
+    def __del__(self) -> None:
+        if getattr(self, "fd", -1) >= 0:
+            self._close()
+
+
+def _identity_of(fd: int) -> tuple[int, int]:
+    status = os.fstat(fd)
+    return status.st_dev, status.st_ino
+
+
+def _move_up(fd: int) -> int:
+    """Move a descriptor out of the low numbers, so that a program that closes all of them does not get ours again.
+
+    What a daemon opens next takes the lowest free number, and our records would go into its file.
+    """
+    try:
+        import fcntl
+
+        high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _LOWEST_FD)
+    except (ImportError, OSError):
+        return fd
+    os.close(fd)
+    return high

@@ -115,6 +115,15 @@ def test_phase_open_when_killed_ends_with_the_recording(tmp_path: Path) -> None:
     assert [(e["name"], e["dur"], e["args"]) for e in slices] == [("train", 20, {"unfinished": True})]
 
 
+def test_number_of_an_ended_thread_is_taken_over(tmp_path: Path) -> None:
+    events = trace(
+        tmp_path, fmt.Point(1 * US, 0, fmt.ENTER, 0, th=5), fmt.Thread(3 * US, 5), fmt.Point(4 * US, 0, fmt.ENTER, 0, th=5),
+        fmt.Point(6 * US, 0, fmt.EXIT, 0, th=5),
+    )  # fmt: skip
+
+    assert [(e["tid"], e["ts"], e["dur"]) for e in kind(events, "X")] == [(1, 1, 2), (2, 4, 2)]
+
+
 def test_memory_is_counters_that_change(tmp_path: Path) -> None:
     pages = ["10 5 1", "10 5 1", "10 6 1"]
     events = trace(tmp_path, *(fmt.Point(at * US, 2, fmt.POINT, 0, m=text) for at, text in enumerate(pages)))

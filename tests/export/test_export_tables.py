@@ -94,15 +94,26 @@ def test_long_run_is_exported_whole_though_the_model_thins_it(tmp_path: Path) ->
 
 def test_rotated_parts_are_exported_in_order(tmp_path: Path) -> None:
     run = recorded(tmp_path / "run", generations=0)
+    header = (run / "rank0-pid7.jsonl").read_bytes().splitlines(keepends=True)[0]
     for part in (1, 2, 10):
-        header = fmt.Header(format=1, phaseprof="0", pid=7, started_unix_s=0, started_ns=0, page_bytes=PAGE)
         metric = fmt.Metrics(part, part, {"n": part})
-        (run / f"rank0-pid7.{part}.jsonl").write_bytes(fmt.encode(header) + b"\n" + fmt.encode(metric) + b"\n")
+        (run / f"rank0-pid7.{part}.jsonl").write_bytes(header + fmt.encode(metric) + b"\n")
 
     export_run(run, tmp_path / "out.csv", form="csv")
 
     with (tmp_path / "out.csv").open(newline="") as file:
         assert [row["value"] for row in csv.DictReader(file) if row["metric"] == "n"] == ["1", "2", "10"]
+
+
+def test_two_recordings_under_one_name_stay_apart(tmp_path: Path) -> None:
+    run = recorded(tmp_path / "run")
+    again = (run / "rank0-pid7.jsonl").read_bytes().replace(b'"started_ns":50', b'"started_ns":51', 1)
+    (run / "rank0-pid7.1.jsonl").write_bytes(again)
+
+    export_run(run, tmp_path / "out.csv", form="csv")
+
+    with (tmp_path / "out.csv").open(newline="") as file:
+        assert {row["process"] for row in csv.DictReader(file)} == {"rank0-pid7", "rank0-pid7-2"}
 
 
 def test_cut_last_line_is_left_out(tmp_path: Path) -> None:

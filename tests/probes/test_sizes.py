@@ -77,7 +77,19 @@ def slotted(n):
         lambda: [(lambda x=float(i): x) for i in range(5000)],
         lambda: [functools.partial(max, float(i)) for i in range(5000)],
     ],
-    ids=["instances", "dataclasses", "slots", "dict", "deque", "arrays", "ordered", "sets", "array", "lambdas", "partial"],
+    ids=[
+        "instances",
+        "dataclasses",
+        "slots",
+        "dict",
+        "deque",
+        "arrays",
+        "ordered",
+        "sets",
+        "array",
+        "lambdas",
+        "partial",
+    ],
 )
 def test_the_size_is_what_the_allocators_handed_out(make):
     make()

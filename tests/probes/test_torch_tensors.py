@@ -4,6 +4,7 @@ import gc
 import sys
 import warnings
 import weakref
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ def new_storages():
 
 
 class Recording(torch.Tensor):
-    seen: list[str] = []
+    seen: ClassVar[list[str]] = []
 
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
@@ -32,7 +33,7 @@ class Recording(torch.Tensor):
 
 
 class Wrapper(torch.Tensor):
-    seen: list[str] = []
+    seen: ClassVar[list[str]] = []
 
     @staticmethod
     def __new__(cls, inner):

@@ -87,6 +87,15 @@ def test_the_function_that_holds_the_main_loop_is_not_named() -> None:
     assert common_caller([device((WEIGHTS, 9)), device((KEEP, 3), (other, 3), (WEIGHTS, 9))]) is None
 
 
+def test_very_deep_stacks_take_no_long_time() -> None:
+    deep = [frame(f"f{n}", line=n) for n in range(20_000)]
+
+    caller = common_caller([device((WEIGHTS, 9)), device((deep, 2), (WEIGHTS, 9))])
+
+    assert caller is not None
+    assert caller.name == "f0"
+
+
 def test_no_growth_has_no_caller() -> None:
     assert common_caller([device((KEEP, 3)), device((KEEP, 3))]) is None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from phaseprof.analysis.snapshots.model import Frame, Stack
 
@@ -73,7 +74,12 @@ def is_own(frame: Frame) -> bool:
     >>> is_own(Frame("collect", "/home/ann/train.py", 5)), is_own(Frame("step", "/v/site-packages/torch/adam.py", 1))
     (True, False)
     """
-    path = frame.filename.replace("\\", "/")
+    return _is_own_file(frame.filename)
+
+
+@lru_cache(maxsize=4096)
+def _is_own_file(filename: str) -> bool:
+    path = filename.replace("\\", "/")
     return not (
         any(folder in path for folder in _PACKAGE_FOLDERS)
         or _STANDARD_LIBRARY.search(path)

@@ -14,8 +14,6 @@ from phaseprof.analysis.snapshots.model import DeviceSums, Frame, Stack
 # A caller is "common" if this share of the growth passes through it: all but a stray block.
 _COMMON_SHARE = 0.99
 
-_Path = tuple[tuple[str, str], ...]  # (function, file) from the outermost own frame inward
-
 
 @dataclass(frozen=True)
 class SiteGrowth:
@@ -92,15 +90,16 @@ def common_caller(snapshots: Sequence[DeviceSums]) -> CommonCaller | None:
     holds the main loop says nothing.
     """
     growth, rest = _growth_and_rest(snapshots)
-    through = _bytes_through(growth)
-    shared = [path for path, lines in through.items() if sum(lines.values()) >= _COMMON_SHARE * sum(growth.values())]
+    paths = _Paths()
+    through, of_rest = paths.bytes_through(growth), paths.bytes_through(rest)
+    least = _COMMON_SHARE * sum(growth.values())
+    shared = [path for path, lines in through.items() if sum(lines.values()) >= least]
     if not shared:
         return None
-    deepest = max(shared, key=len)
-    of_rest = sum(_bytes_through(rest).get(deepest, Counter()).values())
-    if rest and of_rest >= _COMMON_SHARE * sum(rest.values()):
+    deepest = max(shared)
+    if rest and sum(of_rest.get(deepest, Counter()).values()) >= _COMMON_SHARE * sum(rest.values()):
         return None
-    name, filename = deepest[-1]
+    name, filename = paths.function(deepest)
     lines = through[deepest]
     return CommonCaller(name, filename, dict(lines.most_common()), sum(lines.values()) / sum(growth.values()))
 
@@ -126,15 +125,33 @@ def _growth_and_rest(snapshots: Sequence[DeviceSums]) -> tuple[dict[Stack, int],
     return growth, rest
 
 
-def _bytes_through(sizes: Mapping[Stack, int]) -> dict[_Path, Counter[int]]:
-    """Add the bytes of stacks to every own function on their way, by the line at which they pass through it."""
-    through: dict[_Path, Counter[int]] = defaultdict(Counter)
-    for stack, size in sizes.items():
-        path: _Path = ()
-        for frame in reversed([frame for frame in stack if is_own(frame)]):
-            path = (*path, (frame.name, frame.filename))
-            through[path][frame.line] += size
-    return through
+class _Paths:
+    """Numbers the ways from the outermost own function inward; a longer way has a larger number than its beginning."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[tuple[int, str, str], int] = {}
+        self._functions: list[tuple[str, str]] = []
+
+    def function(self, path: int) -> tuple[str, str]:
+        """Return name and file of the function in which a way ends."""
+        return self._functions[path]
+
+    def bytes_through(self, sizes: Mapping[Stack, int]) -> dict[int, Counter[int]]:
+        """Add the bytes of stacks to every way that leads to them, by the line at which they pass its last function."""
+        through: dict[int, Counter[int]] = defaultdict(Counter)
+        for stack, size in sizes.items():
+            path = -1
+            for frame in reversed(stack):
+                if is_own(frame):
+                    path = self._step(path, frame)
+                    through[path][frame.line] += size
+        return through
+
+    def _step(self, path: int, frame: Frame) -> int:
+        number = self._numbers.setdefault((path, frame.name, frame.filename), len(self._functions))
+        if number == len(self._functions):
+            self._functions.append((frame.name, frame.filename))
+        return number
 
 
 def _site(frame: Frame, stacks: Sequence[Stack], snapshots: Sequence[DeviceSums], steps: Sequence[int]) -> SiteGrowth:

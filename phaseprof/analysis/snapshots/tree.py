@@ -140,7 +140,7 @@ def _events(events: EventSums) -> dict[str, object]:
 
 
 def _stack(stack: Stack) -> list[str]:
-    return [f"{frame.name} {frame.filename}:{frame.line}" for frame in stack]
+    return [f"{frame.name} {frame.filename}:{frame.line}" for frame in stack[:_MOST_ITEMS]]
 
 
 def _scalar(match: ScalarMatch) -> dict[str, object]:

@@ -67,6 +67,16 @@ def is_our_code(code: types.CodeType) -> bool:
     return name.startswith(PACKAGE_DIR) and not name.startswith(STUDIED_DIR)
 
 
+def is_unsafe(obj: object) -> bool:
+    """Say whether the object must not be asked for its referents: a module.
+
+    On Python 3.12 the ``_asyncio`` module shows its list of freed futures' iterators; ``gc.get_referents`` gives them a
+    reference and takes it away, which frees them a second time and makes the next collection loop for ever. A
+    module's namespace is a root of its own, so nothing is lost but what C keeps in the state of an extension.
+    """
+    return issubclass(type(obj), types.ModuleType)
+
+
 def instance_namespace(obj: object) -> dict[str, object] | None:
     """Return the attribute dictionary of one object, or ``None``.
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from phaseprof.probes.holding.graph import Node, ancestors
-from phaseprof.probes.holding.reading import is_our_code
+from phaseprof.probes.holding.reading import is_our_code, is_unsafe
 from phaseprof.probes.holding.roots import Roots, is_record
 from phaseprof.probes.holding.tensor_links import may_be_held_by_torch, parents_in_torch, references_in_cpp
 from phaseprof.probes.holding.untracked import parents_not_tracked
@@ -111,12 +111,11 @@ class Search:
         if not frontier:
             return []
         by_id = {id(node.obj): node for node in frontier}
-        targets = [node.obj for node in frontier]
-        try:
-            referrers = [found for found in gc.get_referrers(*targets) if found is not targets]
-            found = self._attach(referrers, by_id, level)
-        finally:
-            targets.clear()
+        targets = tuple(node.obj for node in frontier)
+        # A tuple is handed over as it is; of a list Python 3.13 makes one that is then found among the referrers.
+        referrers = [found for found in gc.get_referrers(*targets) if found is not targets]
+        del targets
+        found = self._attach(referrers, by_id, level)
         for node in frontier:
             node.expanded = True
         return self._narrow(found)
@@ -127,7 +126,7 @@ class Search:
         if len(referrers) > _MAX_REFERRERS:
             self._thin(referrers, by_id)
         for referrer in referrers:
-            if type(referrer) is Node or id(referrer) == self._given:
+            if type(referrer) is Node or id(referrer) == self._given or is_unsafe(referrer):
                 continue
             hits = Counter(filter(by_id.__contains__, map(id, gc.get_referents(referrer))))
             ours = self._is_ours(referrer)

@@ -12,6 +12,8 @@ from collections.abc import Collection, Iterator
 from itertools import compress, filterfalse
 from operator import attrgetter
 
+from phaseprof.probes.holding.reading import is_unsafe
+
 _CHUNK = 20_000
 _MAX_HOPS = 8
 _MAX_OBJECT_ARRAY = 1_000_000
@@ -31,7 +33,8 @@ def parents_not_tracked(targets: Collection[int]) -> list[tuple[object, object]]
     everything = gc.get_objects()
     try:
         for start in range(0, len(everything), _CHUNK):
-            layer = _select(gc.get_referents(*everything[start : start + _CHUNK]), kinds)
+            safe = filterfalse(is_unsafe, everything[start : start + _CHUNK])
+            layer = _select(gc.get_referents(*safe), kinds)
             pairs += _descend(layer, set(targets), kinds, array)
     finally:
         everything.clear()

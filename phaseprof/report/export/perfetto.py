@@ -77,6 +77,7 @@ class _Process:
         self.begun_us: dict[int, float] = {}
         self.last_us = 0.0
         self.n_async = 0
+        self.n_tracks = 0
 
     def us(self, t: int) -> float:
         now = max(0.0, round((self.stream.unix_s(t) - self.first_s) * 1e6, 3))
@@ -98,6 +99,8 @@ class _Process:
                     yield self._finding(finding, self.begun_us[record.g])
             elif isinstance(record, fmt.GenerationEnd):
                 yield self._generation(record)
+            elif isinstance(record, fmt.Thread):
+                yield from self._forget(record)
             elif isinstance(record, fmt.Violation):
                 yield self._violation(record)
             reading = self.stream.reading(record)
@@ -121,8 +124,9 @@ class _Process:
 
     def _track(self, thread: int) -> Iterator[Event]:
         if thread not in self.tracks:
-            self.tracks[thread] = _Track(len(self.tracks) + 1)
-            name = "main thread" if len(self.tracks) == 1 else f"thread {thread}"
+            self.n_tracks += 1
+            self.tracks[thread] = _Track(self.n_tracks)
+            name = "main thread" if self.n_tracks == 1 else f"thread {thread}"
             yield self._meta("thread_name", self.tracks[thread].tid, {"name": name})
 
     def _point(self, point: fmt.Point) -> Iterator[Event]:
@@ -169,6 +173,17 @@ class _Process:
         number = f"{self.pid}.{self.n_async}"
         yield {"ph": "b", **common, "id": number, "ts": began, "args": args}
         yield {"ph": "e", **common, "id": number, "ts": ended}
+
+    def _forget(self, thread: fmt.Thread) -> Iterator[Event]:
+        """Another thread takes over a number: what its predecessor left open ends here."""
+        track = self.tracks.pop(thread.th, None)
+        if track is not None:
+            yield from self._end(track, self.us(thread.t))
+
+    def _end(self, track: _Track, now: float) -> Iterator[Event]:
+        while track.stack:
+            label, entered = track.stack.pop()
+            yield from self._slice(track, label, (entered, now), {"unfinished": True}, is_nested=True)
 
     def _generation(self, end: fmt.GenerationEnd) -> Event:
         now = self.us(end.t)
@@ -217,8 +232,6 @@ class _Process:
     def _close(self, waiting: dict[int | None, list[Finding]]) -> Iterator[Event]:
         """End what was open when the process ended; findings without a known beginning stand at the end."""
         for track in self.tracks.values():
-            while track.stack:
-                label, entered = track.stack.pop()
-                yield from self._slice(track, label, (entered, self.last_us), {"unfinished": True}, is_nested=True)
+            yield from self._end(track, self.last_us)
         for finding in (finding for group in waiting.values() for finding in group):
             yield self._finding(finding, self.last_us)

@@ -14,6 +14,7 @@ from phaseprof.recording import format as fmt
 from phaseprof.recording.model import PROCESS_METRICS, point_name
 
 _MAX_LINE = 1 << 26
+_MOST_DIGITS = 18
 
 
 @dataclass(frozen=True)
@@ -80,11 +81,12 @@ class ProcessStream:
 
     def _point_values(self, point: fmt.Point) -> dict[str, float]:
         values: dict[str, float] = {}
-        fields = point.m.split()[:3]
-        if len(fields) == 3:
+        fields = [int(text) for text in point.m.split(None, 3)[:3] if text.isdigit() and len(text) < _MOST_DIGITS]
+        if len(fields) >= 2:
             page = self.header.page_bytes if self.header else 4096
-            vms, rss, shared = (int(pages) * page for pages in fields)
-            values.update(zip(PROCESS_METRICS, (vms, rss, shared, rss - shared), strict=True))
+            vms, rss, *shared = (pages * page for pages in fields)
+            # Where the shared part was not read, what depends on it is missing and not zero.
+            values.update(zip(PROCESS_METRICS, (vms, rss, *shared, *(rss - part for part in shared)), strict=False))
         for device, counters in point.d.items():
             for name, value in zip(fmt.DEVICE_COUNTERS, counters, strict=False):
                 if value >= 0:
@@ -102,10 +104,15 @@ def open_streams(run: Path) -> list[ProcessStream]:
     files = [file for file in files if file.stat().st_size]
     if not files:
         raise RecordingError(f"cannot read {run}: it holds no recording; give the folder of a recorded run")
-    streams: dict[str, ProcessStream] = {}
+    streams: dict[tuple[str, bytes], ProcessStream] = {}
     for file in files:
         name = file.name.removesuffix(".jsonl").partition(".")[0]
-        streams.setdefault(name, ProcessStream(name, [])).files.append(file)
+        # Rotated parts repeat one header; another one under the same name is another recording.
+        key = (name, next(_lines(file), b""))
+        if key not in streams:
+            again = sum(known == name for known, _ in streams)
+            streams[key] = ProcessStream(f"{name}-{again + 1}" if again else name, [])
+        streams[key].files.append(file)
     return sorted(streams.values(), key=lambda stream: [int(number) for number in re.findall(r"\d+", stream.name)])
 
 

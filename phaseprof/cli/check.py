@@ -1,0 +1,67 @@
+"""``phaseprof check``: a run's verdict as an exit status."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from phaseprof.cli.judged import CLEAN, LEAK, LEAST_READINGS, JudgedRun, judge_run
+from phaseprof.cli.output import emit, emit_json
+from phaseprof.report.text import to_plain
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_WORDS = {CLEAN: "clean", LEAK: "leak", 3: "too short"}
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command to the program's parser."""
+    parser = subparsers.add_parser(
+        "check", help="judge a recorded run by exit status",
+        description="Judge every process of a run. Exit status: 0 clean, 1 a leak, or an expected count that is broken "
+        "at the end, 2 the run cannot be read, 3 too short to say.",
+    )  # fmt: skip
+    parser.add_argument("recording", metavar="RUN", help="folder of a recorded run, or one of its files")
+    parser.add_argument("--json", action="store_true", help="print the verdict and the findings as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge the run, print why, and return the exit status."""
+    judged = judge_run(args.recording)
+    if args.json:
+        emit_json(_tree(judged))
+    else:
+        emit("\n".join(_lines(judged)))
+    return judged.status()
+
+
+def _tree(judged: JudgedRun) -> dict[str, object]:
+    status = judged.status()
+    return {
+        "format": 1, "path": str(judged.run.path), "verdict": _WORDS[status], "exit_code": status,
+        "n_readings": judged.n_readings, "broken_expectations": to_plain(judged.broken()),
+        "findings": [to_plain(finding) for found in judged.findings for finding in found],
+    }  # fmt: skip
+
+
+def _lines(judged: JudgedRun) -> list[str]:
+    several = len(judged.run.processes) > 1
+    lines = []
+    for process, found in zip(judged.run.processes, judged.findings, strict=True):
+        header = process.header
+        where = f"rank {header.rank}, pid {header.pid}: " if several and header else ""
+        lines += [f"{where}{finding.verdict}: {finding.summary}" for finding in found]
+    lines += [f"broken expectation: {broken}" for broken in judged.broken()]
+    return [*lines, _verdict_line(judged)]
+
+
+def _verdict_line(judged: JudgedRun) -> str:
+    status = judged.status()
+    if status == LEAK:
+        return "FAILED: the run leaks, or an expected count is broken at its end"
+    if status == CLEAN:
+        return f"OK: no leak in {judged.n_readings:,} readings"
+    advice = "" if judged.n_readings > 1 else "; mark generations in the program, or name them with run --generation"
+    return f"TOO SHORT: {judged.n_readings} readings at one point, a verdict needs {LEAST_READINGS} or more{advice}"

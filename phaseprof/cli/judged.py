@@ -1,0 +1,107 @@
+"""A recorded run with the findings of each of its processes, and the exit status that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from phaseprof.analysis.findings import find_leaks
+from phaseprof.analysis.symptoms import AT
+from phaseprof.live.sampler import LABEL
+from phaseprof.recording.model import ProcessRun
+from phaseprof.recording.reader import Run, load_run
+from phaseprof.records import Finding
+from phaseprof.report.access import bounds_text, is_within
+from phaseprof.report.progress import Progress
+
+CLEAN, LEAK, TOO_SHORT = 0, 1, 3
+# Below this no verdict on a series means anything.
+LEAST_READINGS = 6
+_DEFAULT_THRESHOLD_MB = 5.0
+
+
+@dataclass(frozen=True)
+class Broken:
+    """An expectation that is broken at the end of a process's recording."""
+
+    rank: int
+    pid: int
+    name: str
+    expected: str
+    found: int
+    since_generation: int | None
+
+    def __str__(self) -> str:
+        since = "" if self.since_generation is None else f", broken since generation {self.since_generation}"
+        return f"{self.name}: {self.expected}, found {self.found}{since}"
+
+
+@dataclass(frozen=True)
+class JudgedRun:
+    """A run and, for each of its processes in order, what was found."""
+
+    run: Run
+    findings: tuple[tuple[Finding, ...], ...]
+
+    @property
+    def n_readings(self) -> int:
+        """Readings of the longest series of any process, samples aside."""
+        return max(map(_n_readings, self.run.processes), default=0)
+
+    def broken(self) -> tuple[Broken, ...]:
+        """The expectations that are broken at the end."""
+        return tuple(one for process in self.run.processes for one in _broken(process))
+
+    def status(self) -> int:
+        """0 clean, 1 leak or broken expectation, 3 too short to say."""
+        if any(f.verdict == "leak" for found in self.findings for f in found) or self.broken():
+            return LEAK
+        return TOO_SHORT if self.n_readings < LEAST_READINGS else CLEAN
+
+
+def judge_run(path: str) -> JudgedRun:
+    """Read and judge a run.
+
+    Raises:
+        RecordingError: it cannot be read.
+    Cost: 2 µs a record, and about 1 ms a series.
+    """
+    run = load_run(path)
+    progress = Progress("judging", len(run.processes))
+    found = tuple(find_leaks(one, leak_threshold_mb=_threshold_mb(one)) for one in progress.over(run.processes))
+    return JudgedRun(run, found)
+
+
+def _threshold_mb(process: ProcessRun) -> float:
+    """The threshold that the run was recorded with."""
+    text = process.header.settings.get("leak_threshold_mb", "") if process.header else ""
+    try:
+        return float(text)
+    except ValueError:
+        return _DEFAULT_THRESHOLD_MB
+
+
+def _n_readings(process: ProcessRun) -> int:
+    return max((len(series) for (point, _), series in process.series.items() if point != LABEL), default=0)
+
+
+def _broken(process: ProcessRun) -> Iterator[Broken]:
+    header = process.header
+    since: dict[str, int] = {violation.name: violation.since for violation in process.violations}
+    for name, watch in process.watches.items():
+        series = process.series.get((AT, f"watched/{name}"))
+        if series is None or not len(series) or is_within(series.last, watch.low, watch.high):
+            continue
+        began = since.get(name, -1)
+        yield Broken(
+            header.rank if header else 0, header.pid if header else 0, name, bounds_text(watch.low, watch.high),
+            int(series.last), began if began >= 0 else None,
+        )  # fmt: skip
+
+
+def main_findings(judged: JudgedRun) -> tuple[ProcessRun, Sequence[Finding]]:
+    """Return the process that tells most, the first with a leak, else the main one, and its findings."""
+    pairs = list(zip(judged.run.processes, judged.findings, strict=True))
+    leaking = (pair for pair in pairs if any(f.verdict == "leak" for f in pair[1]))
+    main = judged.run.main
+    return next(leaking, next(pair for pair in pairs if pair[0] is main))

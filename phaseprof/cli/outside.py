@@ -1,0 +1,149 @@
+"""Instruments a program from outside, as its modules are imported and its script defines its names."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Callable, Sequence
+from importlib.machinery import ModuleSpec
+from typing import TYPE_CHECKING
+
+from phaseprof import api
+from phaseprof.cli.targets import Target, find_class, getter_of, lookup, nearest, replace_function
+from phaseprof.cli.turns import wrap_in_generation
+from phaseprof.errors import UsageError
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader
+
+MAIN = "__main__"
+
+
+class Plan:
+    """What is to be instrumented, what was, and what went wrong.
+
+    Args:
+        targets: what to instrument.
+        main_names: names under which the script goes besides ``__main__``: its file's stem, or the module of ``-m``.
+    """
+
+    def __init__(self, targets: Sequence[Target], main_names: Sequence[str] = ()) -> None:
+        self._targets = list(targets)
+        self._main_names = {MAIN, *main_names}
+        self._done: set[Target] = set()
+        self._replaced: dict[Target, object] = {}
+        self.failures: list[UsageError] = []
+
+    def of_module(self, name: str) -> list[Target]:
+        """The targets in one module; tracked objects are looked up when they are sized, so they are not here."""
+        return [t for t in self._targets if t.module == name and t.option != "--track"]
+
+    def of_main(self) -> list[Target]:
+        """The targets in the script."""
+        return [t for t in self._targets if t.module in self._main_names and t.option != "--track"]
+
+    def begin(self) -> None:
+        """Start: what is imported already is instrumented now, the rest when it appears.
+
+        Raises:
+            UsageError: a name does not exist in a module that is imported already.
+        """
+        for target in self._targets:
+            if target.option == "--track":
+                api.track(target.label, getter_of(_Modules(self._main_names), target))
+                self._done.add(target)
+        for name in {t.module for t in self._targets if t.module not in self._main_names}:
+            module = sys.modules.get(name)
+            if module is not None:
+                self.apply(module, self.of_module(name))
+
+    def apply(self, module: types.ModuleType, targets: Sequence[Target]) -> None:
+        """Instrument names of a module that now exist.
+
+        Raises:
+            UsageError: a name does not exist or cannot be instrumented; kept in ``failures`` too, since a program may
+                swallow what an import raises.
+        """
+        for target in targets:
+            try:
+                self._apply(module, target)
+            except UsageError as error:
+                self.failures.append(error)
+                raise
+
+    def _apply(self, module: types.ModuleType, target: Target) -> None:
+        self._done.add(target)
+        if target.option == "--watch":
+            api.watch(find_class(module, target), target.expected)
+            return
+        owner = module if len(target.path) == 1 else None
+        if owner is not None and lookup(owner, target.path[0], target) is self._replaced.get(target, self):
+            return  # the same name was bound again to what is wrapped already
+        profiler = api.get_profiler()
+        if target.option == "--generation":
+            replace_function(module, target, wrap_in_generation(profiler))
+        else:
+            replace_function(module, target, profiler.phase(target.label))
+        if owner is not None:
+            self._replaced[target] = lookup(owner, target.path[0], target)
+
+    def missing(self) -> list[str]:
+        """Sentences about targets that never appeared."""
+        lines = []
+        for target in self._targets:
+            if target in self._done:
+                continue
+            hint = "" if target.module in sys.modules else nearest(target.module, list(sys.modules))
+            lines.append(f"{target}: module {target.module} was never imported{hint}")
+        return lines
+
+
+class _Modules(dict[str, types.ModuleType]):
+    """Modules by name; every name of the script finds it, unless a module of that name was imported."""
+
+    def __init__(self, main_names: set[str]) -> None:
+        super().__init__()
+        self._main_names = main_names
+
+    def __missing__(self, name: str) -> types.ModuleType:
+        if name not in sys.modules and name in self._main_names:
+            return sys.modules[MAIN]
+        return sys.modules[name]
+
+
+class Finder:
+    """First on ``sys.meta_path``: lets the others find a module, and instruments it once it has been executed."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: types.ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Find a module that has targets; every other module is none of ours."""
+        targets = self._plan.of_module(name)
+        if not targets:
+            return None
+        for finder in list(sys.meta_path):
+            find = getattr(finder, "find_spec", None)
+            spec: ModuleSpec | None = None if finder is self or find is None else find(name, path, target)
+            if spec is not None:
+                if spec.loader is not None:
+                    self._hook(spec.loader, targets)
+                return spec
+        return None
+
+    def _hook(self, loader: Loader, targets: Sequence[Target]) -> None:
+        """Instrument after execution; the loader is the module's own, and as it was once the module is there."""
+        execute: Callable[[types.ModuleType], None] = loader.exec_module
+        plan = self._plan
+
+        def exec_module(module: types.ModuleType) -> None:
+            del loader.exec_module
+            execute(module)
+            plan.apply(module, targets)
+
+        try:
+            loader.exec_module = exec_module  # type: ignore[method-assign]  # the instance's, for one call
+        except AttributeError:
+            return  # a loader without attributes of its own: told at the end as never instrumented

@@ -1,0 +1,86 @@
+"""A way back to one builtin container that costs a microsecond and keeps nothing alive.
+
+Lists and dicts cannot be held weakly; what owns them mostly can: an instance, a class, a module, a function.  The
+handle holds the owner weakly and finds the container among what the owner refers to, by id.
+"""
+
+from __future__ import annotations
+
+import gc
+import types
+import weakref
+from collections import Counter, OrderedDict, defaultdict, deque
+from typing import cast
+
+from phaseprof.probes.heap import container_lengths
+from phaseprof.probes.own import is_own_type
+
+_LENGTH_IN_C = frozenset({list, dict, set, deque, OrderedDict, defaultdict, Counter})
+_PASSING: frozenset[object] = frozenset({dict, list, tuple, types.CellType})
+_NOT_OWNERS = frozenset({types.FrameType, type(iter([]))})
+_HOPS = 3
+_MOST_OWNERS = 40
+
+
+class ContainerHandle:
+    """Finds one container again.
+
+    Args:
+        container: an exact builtin container; not held.
+
+    Cost: one to three passes over the heap to make (15 ns an object each); a microsecond to read.
+    """
+
+    def __init__(self, container: object) -> None:
+        self.identity = id(container)
+        self._owner: weakref.ref[object] | None = None
+        self._hops = 0
+        level: list[object] = [container]
+        try:
+            for hops in range(1, _HOPS + 1):
+                referrers = gc.get_referrers(*level)
+                own = [r for r in referrers if r is not level and type(r) not in _NOT_OWNERS]
+                self._owner = next((ref for r in own if (ref := _weakly(r)) is not None), None)
+                self._hops = hops
+                if self._owner is not None:
+                    return
+                level[:] = [r for r in own if type(r) in _PASSING][:_MOST_OWNERS]
+                del referrers, own
+                if not level:
+                    return
+        finally:
+            level.clear()
+
+    def length(self) -> int | None:
+        """Return how many items the container holds now; ``None`` once it or its owner is gone."""
+        found = self.find()
+        if found is not None:
+            return len(cast("list[object]", found))
+        return None if self._owner is not None else container_lengths([self.identity]).get(self.identity)
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether an owner was found, so that reading costs no pass over the heap."""
+        return self._owner is not None
+
+    def find(self) -> object | None:
+        """Return the container itself; the caller must drop it at once."""
+        owner = self._owner() if self._owner is not None else None
+        if owner is None:
+            return None
+        level = [owner]
+        for _ in range(self._hops):
+            level = gc.get_referents(*level)
+            found = next((r for r in level if id(r) == self.identity and type(r) in _LENGTH_IN_C), None)
+            if found is not None:
+                return found
+            level = [r for r in level if type(r) in _PASSING][:10_000]
+        return None
+
+
+def _weakly(owner: object) -> weakref.ref[object] | None:
+    """Hold an owner weakly, unless it is ours, a container itself, or of a type that does not allow it."""
+    kind = type(owner)
+    if kind in _LENGTH_IN_C or is_own_type(kind) or not kind.__weakrefoffset__:
+        return None
+    return weakref.ref(owner)

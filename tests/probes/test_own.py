@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+
+import numpy as np
+
+from phaseprof.probes import own
+
+
+class Root:
+    """Stands for a profiler: its module is renamed below, as a class of ours would have it."""
+
+
+class Users:
+    pass
+
+
+Root.__module__ = "phaseprof.live.root"
+
+
+def test_types_of_the_package_are_own_and_lookalikes_are_not():
+    lookalike = type("X", (), {"__module__": "phaseprofessor"})
+    named = type("phaseprof", (), {"__module__": "builtins"})
+
+    assert own.is_own_type(Root)
+    assert not own.is_own_type(Users)
+    assert not own.is_own_type(lookalike)
+    assert not own.is_own_type(named)
+
+
+def test_containers_and_buffers_below_a_root_are_own():
+    root = Root()
+    root.series = {"rss": [[1, 2], np.zeros(3)]}
+    own.register(root)
+
+    ids = own.own_ids()
+
+    assert {id(root), id(root.series), id(root.series["rss"]), id(root.series["rss"][1])} <= ids
+
+
+def test_what_lies_behind_a_users_object_is_not_own():
+    root, users = Root(), Users()
+    users.items = [1, 2, 3]
+    root.watched = [users]
+    own.register(root)
+
+    assert id(users.items) not in own.own_ids()
+    assert id(users) not in own.own_ids()
+
+
+def test_a_root_is_held_weakly():
+    root = Root()
+    gone = weakref.ref(root)
+    own.register(root)
+    own.own_ids()
+
+    del root
+
+    assert gone() is None
+
+
+def test_frames_of_tests_are_not_own():
+    assert not own.is_own_frame(sys._getframe())
+
+
+def test_asking_leaves_no_list_behind():
+    root = Root()
+    root.lines = [[i] for i in range(1000)]
+    own.register(root)
+    own.own_ids()
+    gc.collect()
+    before = len(gc.get_objects())
+
+    own.own_ids()
+
+    assert len(gc.get_objects()) - before < 10
