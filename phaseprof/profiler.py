@@ -149,8 +149,7 @@ class Profiler:
         session = self._session
         if not session.enabled:
             return DISABLED
-        session.point(label)
-        return CheckpointScope(session, label)
+        return session.point(label)
 
     def generation(self, index: int | str | None = None, *, items: Items = None) -> GenerationScope | DisabledScope:
         """Mark one turn of the outer loop, at whose end counts and sizes are read.

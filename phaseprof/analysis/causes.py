@@ -31,6 +31,9 @@ PLUMBING = CONTAINERS | {
 }  # fmt: skip
 
 
+NO_ROOT = frozenset({"outside Python", "garbage", "unknown (search stopped)", ""})
+
+
 @dataclass
 class Cause:
     """Symptoms with one holder, or with none.
@@ -51,10 +54,15 @@ class Cause:
     @property
     def is_garbage(self) -> bool:
         """Whether survivors are dead cycles: no root reaches them, or a collection freed most of them."""
-        if self.holder is not None and self.holder.root == "garbage":
-            return True
-        freed = [s.collected for s in self.symptoms.values() if s.collected is not None and s.collected.asked]
-        return bool(freed) and all(c.freed >= 0.5 * c.asked for c in freed)
+        asked = [s.collected for s in self.symptoms.values() if s.collected is not None and s.collected.asked]
+        if asked:
+            return any(c.freed >= 0.5 * c.asked for c in asked)
+        return self.holder is not None and self.holder.root == "garbage"
+
+    @property
+    def is_rooted(self) -> bool:
+        """Whether a holder in Python was found; what C++ or dead cycles hold has none."""
+        return self.holder is not None and self.holder.root not in NO_ROOT and not self.is_garbage
 
     def of_kind(self, *prefixes: str) -> list[Symptom]:
         """Symptoms whose key begins with one of the prefixes."""
@@ -81,7 +89,7 @@ def join(symptoms: Mapping[str, Symptom]) -> list[Cause]:
         cause.symptoms[key] = symptom
         if _tells_more(symptom, cause):
             cause.holder = holder
-    return [*_merge_nested(held), *alone]
+    return _adopt_orphans([*_merge_nested(held), *alone])
 
 
 def _is_dead(symptom: Symptom) -> bool:
@@ -119,6 +127,36 @@ def _weight(symptom: Symptom) -> int:
     if symptom.key.startswith("container/"):
         return 0
     return 1 if symptom.subject in PLUMBING else 2
+
+
+def _adopt_orphans(causes: list[Cause]) -> list[Cause]:
+    """Give what nothing in Python holds to the cause that is born in the same phase and has a holder.
+
+    What a kept graph or context holds in C++ grows in step with what Python shows of it: one leak, seen twice.
+    """
+    rooted = [cause for cause in causes if cause.is_rooted]
+    kept = []
+    for cause in causes:
+        if cause.is_rooted or cause.is_garbage:
+            kept.append(cause)
+            continue
+        home = next((r for r in rooted if _phases(r) & _phases(cause) and _fits(r, cause)), None)
+        if home is None:
+            kept.append(cause)
+        else:
+            home.symptoms.update(cause.symptoms)
+    return kept
+
+
+def _phases(cause: Cause) -> set[str]:
+    return {phase for s in cause.symptoms.values() if (phase := s.phase()) is not None}
+
+
+def _fits(rooted: Cause, orphan: Cause) -> bool:
+    """Whether a rooted cause may be blamed for an orphan: it leaks by count, and no more slowly."""
+    leaks = [s for s in rooted.of_kind("count/", "container/") if s.judgement.verdict == "leak"]
+    slopes = [s.judgement.slope for s in orphan.of_kind("count/") if s.judgement.slope > 0]
+    return bool(leaks) and (not slopes or max(s.judgement.slope for s in leaks) >= 0.2 * min(slopes))
 
 
 def _merge_nested(held: Mapping[tuple[str, ...], Cause]) -> list[Cause]:

@@ -12,6 +12,7 @@ from phaseprof.analysis.symptoms import carry_forward
 from phaseprof.errors import UsageError
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run
+from phaseprof.recording.series import Series
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,9 +37,20 @@ class Side:
             return np.array([float(g) if g >= 0 else np.nan for g in generations])
         return np.array([places.get(g, np.nan) for g in generations])
 
+    def has(self, point: str, metric: str) -> bool:
+        """Tell whether the run read this metric at this point, be it once for a count that never changed."""
+        return (point, metric) in self.process.series or (point, metric) in self.process.first_counts
+
+    def _recorded(self, point: str, metric: str) -> Series:
+        found = self.process.series.get((point, metric))
+        if found is None:
+            found = Series()
+            found.put(*self.process.first_counts[point, metric])
+        return found
+
     def series(self, point: str, metric: str, *, whole: bool = False) -> tuple[Floats, Floats]:
         """Return (n,) positions and (n,) values of a series within the common part, or of the whole run."""
-        found = self.process.series[point, metric]
+        found = self._recorded(point, metric)
         censuses = self.process.series.get((point, "n_objects"))
         if metric.startswith("count/") and censuses is not None:  # written only when it changed
             found = carry_forward(found, censuses.generations)
@@ -67,7 +79,8 @@ def align(runs: Sequence[Run], names: Sequence[str], *, rank: int | None) -> Ali
     positions = [_own_numbers(process) for process in processes]
     by_step = all(positions) and any(_are_steps(numbers) for numbers in positions)
     sides = tuple(Side(p, numbers if by_step else None) for p, numbers in zip(processes, positions, strict=True))
-    keys = tuple(key for key in sides[0].process.series if all(key in side.process.series for side in sides))
+    known = dict.fromkeys(key for process in processes for key in process.series)
+    keys = tuple(key for key in known if all(side.has(*key) for side in sides))
     ends = [_ends(side) for side in sides]
     first, last = max(low for low, _ in ends), min(high for _, high in ends)
     for side in sides:

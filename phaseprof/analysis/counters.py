@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from phaseprof.analysis.causes import KIND_OF_TYPE
 from phaseprof.analysis.limits import Horizon
 from phaseprof.analysis.naming import advise, summarise
 from phaseprof.analysis.symptoms import AT, Symptom
@@ -69,11 +70,16 @@ def _joined(
     finding = replace(finding, subject=subject)
     if companion is not None:
         finding = replace(
-            finding, subject=companion.subject if subject is None else subject, holder=companion.holder,
+            finding, subject=_better(companion.subject, subject), holder=companion.holder,
             phase=finding.phase or companion.phase, evidence=(*finding.evidence, *companion.evidence),
         )  # fmt: skip
     rate = symptom.judgement.slope if symptom.key.endswith("_bytes") else 0.0
     return replace(finding, advice=advise(kind, finding.subject, finding.holder), summary=summarise(finding, rate))
+
+
+def _better(found: str | None, usual: str | None) -> str | None:
+    """Name the type that was found growing, unless it only carries the usual one (an executor its threads)."""
+    return found if usual is None or found in KIND_OF_TYPE else usual
 
 
 def _in_step(leak: Finding, symptom: Symptom) -> bool:

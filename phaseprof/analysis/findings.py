@@ -24,6 +24,8 @@ from phaseprof.units import MB
 # Below this a rise is a trifle that every program has (a float kept for each step), unless it was watched.
 LEAST_BYTES = 1024.0
 MOST_FINDINGS = 10
+# Dead cycles are a leak only where no collection comes in this many generations: a sawtooth needs time to show.
+GARBAGE_READINGS = 12
 
 
 def find_leaks(process: ProcessRun, *, leak_threshold_mb: float = 5.0) -> tuple[Finding, ...]:
@@ -83,6 +85,8 @@ def _verdict(
     holder = cause.holder
     if holder is not None and holder.bound > 0 and 0 <= holder.bound_length < holder.bound and not cause.is_garbage:
         return "filling"
+    if cause.is_garbage and len(main.evidence.generations) - (main.judgement.since or 0) < GARBAGE_READINGS:
+        return "growing"
     watched = subject in process.watches
     if not watched and (rate < LEAST_BYTES or not horizon.is_material(rate)):
         return "growing"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
 from typing import Protocol, TypeVar
 
 from phaseprof.recording import format as fmt
@@ -118,7 +120,27 @@ def _judge(process: ProcessRun, series: Series) -> Judgement | None:
     if collections is not None:
         flags = dict(zip(collections.generations, collections.values, strict=True))
         after = [bool(flags.get(g, 0.0)) for g in series.generations]
-    return judge(series.values, series.generations, after_collection=after)
+    values = without_our_collections(series, sorted({record.g for record in process.collected}))
+    return judge(values, series.generations, after_collection=after)
+
+
+def without_our_collections(series: Series, collections: Sequence[int]) -> list[float]:
+    """Undo what our own confirming collections took away, so that the observer does not hide what it observes.
+
+    After each of them the series goes on from where it was, by the median of its last steps.
+    """
+    values = list(series.values)
+    for generation in collections:
+        at = bisect_right(series.generations, generation)
+        if not 0 < at < len(values):
+            continue
+        fell = values[at] - values[at - 1]
+        if fell >= 0:
+            continue
+        steps = [b - a for a, b in pairwise(values[max(0, at - 6) : at])]
+        shift = (median(steps) if steps else 0.0) - fell
+        values[at:] = [value + shift for value in values[at:]]
+    return values
 
 
 class _Filed(Protocol):

@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     given = list(sys.argv[1:] if argv is None else argv)
     try:
-        args = _make_parser(given).parse_args(given)
+        args = _parse(given)
     except SystemExit as ended:
         return _status(ended)
     try:
@@ -61,6 +61,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _pipe_closed()
     return status
+
+
+def _parse(given: list[str]) -> argparse.Namespace:
+    if given[:1] != ["run"]:
+        return _make_parser(given).parse_args(given)
+    from phaseprof.cli.run import split_program
+
+    own, program = split_program(given)
+    return _make_parser(own).parse_args(own, argparse.Namespace(program=program))
 
 
 def _status(ended: SystemExit) -> int:

@@ -29,7 +29,7 @@ def collect_targets(args: argparse.Namespace, environ: Mapping[str, str], folder
     table = read_table(folder)
     targets = []
     for name, parse in PARSERS.items():
-        texts = list(getattr(args, name)) or _from_environment(name, environ) or _from_table(name, table)
+        texts = getattr(args, name) or _from_environment(name, environ) or _from_table(name, table)
         targets += [parse(f"--{name}", text) for text in texts]
     return targets
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING
 
@@ -93,7 +94,7 @@ class Plan:
         for target in self._targets:
             if target in self._done:
                 continue
-            hint = "" if target.module in sys.modules else nearest(target.module, list(sys.modules))
+            hint = "" if target.module in sys.modules else nearest(target.module, sys.modules, cutoff=0.6)
             lines.append(f"{target}: module {target.module} was never imported{hint}")
         return lines
 
@@ -147,3 +148,14 @@ class Finder:
             loader.exec_module = exec_module  # type: ignore[method-assign]  # the instance's, for one call
         except AttributeError:
             return  # a loader without attributes of its own: told at the end as never instrumented
+
+
+@contextlib.contextmanager
+def installed(plan: Plan) -> Iterator[None]:
+    """Watch imports for the block."""
+    finder = Finder(plan)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)

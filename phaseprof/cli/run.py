@@ -9,14 +9,15 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phaseprof import api
 from phaseprof.cli import tracebacks
 from phaseprof.cli.instructions import collect_targets
-from phaseprof.cli.outside import MAIN, Finder, Plan
+from phaseprof.cli.outside import MAIN, Plan, installed
 from phaseprof.cli.script import Script, find_module, find_script, make_main, prepare
 from phaseprof.errors import UsageError
 from phaseprof.live.settings import PREFIX, resolve
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 DEFAULT_INTERVAL_S = 0.1
+_FLAGS = ("--quiet", "-h", "--help")
 _INTERRUPTED, _WRONG_USE = 130, 2
 _DESCRIPTION = """\
 Run a Python program as the interpreter would, and record its memory: a thread reads the counters every so often, and
@@ -34,6 +36,14 @@ _EPILOG = """\
 --phase, --generation, --watch and --track may be given several times, in the environment (PHASEPROF_PHASE and so on,
 separated by commas) and in [tool.phaseprof]. __main__ is the script. A name that does not exist ends the command with
 status 2."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """The program to run: script or module first, then its arguments."""
+
+    words: list[str]
+    is_module: bool
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -47,49 +57,85 @@ def add_parser(subparsers: Subparsers) -> None:
     add("--interval", metavar="S", help=f"seconds between two samples (default: {DEFAULT_INTERVAL_S})")
     add("--budget", metavar="B", help="share of wall time that measuring may take, or none (default: 0.02)")
     add("--quiet", action="store_true", help="print no summary at the end")
-    several = {"action": "append", "default": []}
-    add("--phase", metavar="MOD:Class.method", help="its calls are a phase; NAME=... names it", **several)
-    add("--generation", metavar="MOD:Class.method", help="each call is a turn of the outer loop", **several)
-    add("--watch", metavar="MOD:Class[=N]", help="count instances; =2 or =16-17 says what must be", **several)
-    add("--track", metavar="NAME=MOD:obj.attr", help="follow the size of an object", **several)
-    add("-m", dest="module", nargs=argparse.REMAINDER, metavar="MODULE", help="run a module, as python -m does")
-    add("script", nargs=argparse.REMAINDER, metavar="SCRIPT", help="script, or folder or archive with __main__.py")
+    for option, form, what in (
+        ("--phase", "MOD:Class.method", "its calls are a phase; NAME=... names it"),
+        ("--generation", "MOD:Class.method", "each call is a turn of the outer loop"),
+        ("--watch", "MOD:Class[=N]", "count instances; =2 or =16-17 says what must be"),
+        ("--track", "NAME=MOD:obj.attr", "follow the size of an object"),
+    ):
+        add(option, action="append", metavar=form, help=what)
     parser.set_defaults(run=run)
+
+
+def split_program(argv: Sequence[str]) -> tuple[list[str], Program]:
+    """Part the command's own arguments from the program's, which argparse would take for options of the command.
+
+    Args:
+        argv: arguments from ``run`` on.
+    """
+    at = 1
+    while at < len(argv):
+        word = argv[at]
+        if word == "--":
+            return list(argv[:at]), Program(list(argv[at + 1 :]), is_module=False)
+        if word.startswith("-m") and not word.startswith("--"):
+            attached = [word[2:]] if len(word) > 2 else []
+            return list(argv[:at]), Program([*attached, *argv[at + 1 :]], is_module=True)
+        if not word.startswith("-"):
+            return list(argv[:at]), Program(list(argv[at:]), is_module=False)
+        at += 1 if word in _FLAGS or "=" in word else 2
+    return list(argv), Program([], is_module=False)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the program; return its exit status."""
-    command = args.module or args.script
-    if not command:
+    program: Program = args.program
+    if not program.words:
         raise UsageError("run needs a program: a SCRIPT, or -m MODULE")
-    is_module = bool(args.module)
+    first = program.words[0]
     targets = collect_targets(args, os.environ, Path.cwd())
-    names = [command[0], f"{command[0]}.__main__"] if is_module else [Path(command[0]).stem]
-    plan = Plan(targets, names)
-    with _as_interpreter(), _environment(_settings(args, command[0])):
-        _put_first(str(Path.cwd()))
-        script = None if is_module else find_script(command[0])
-        api.configure()
-        finder = Finder(plan)
-        sys.meta_path.insert(0, finder)
+    plan = Plan(targets, [first, f"{first}.__main__"] if program.is_module else [Path(first).stem])
+    with _as_interpreter(), _environment(_settings(args, first)), installed(plan):
         try:
-            return _record(plan, script, command, quiet=args.quiet)
+            script = _load(plan, program)
+        except SyntaxError as error:  # also of a package that -m imports on the way
+            tracebacks.show(error)
+            return 1
+        _open_recording()
+        try:
+            return _record(plan, script, quiet=args.quiet)
         finally:
-            sys.meta_path.remove(finder)
             api.get_profiler().close()
 
 
-def _record(plan: Plan, script: Script | None, command: list[str], *, quiet: bool) -> int:
-    """Run, wait for the program's threads, and print the summary whatever happened."""
+def _load(plan: Plan, program: Program) -> Script:
+    """Make ``sys`` as the interpreter would have it, instrument what is imported already, and find the program."""
+    first = program.words[0]
+    sys.argv[:] = ["-m" if program.is_module else first, *program.words[1:]]
+    script = None if program.is_module else find_script(first)
+    folder = str(Path.cwd()) if script is None else script.search_path
+    # Under -P and -I the interpreter puts nothing first, so there is no entry of ours to replace.
+    if folder is not None and not (getattr(sys.flags, "safe_path", False) or sys.flags.isolated):
+        sys.path[0] = folder
     plan.begin()
     if script is None:
-        script = find_module(command[0])
-    elif script.search_path is not None:
-        _put_first(script.search_path)
-    sys.argv[:] = [script.program, *command[1:]]
+        script = find_module(first)
+        sys.argv[0] = script.program
+    return script
+
+
+def _open_recording() -> None:
+    """Let the default profiler record under the settings that are in the environment now."""
+    if api.get_profiler().settings != resolve({}):  # it was made before, by a program that calls this one
+        api.configure()
+
+
+def _record(plan: Plan, script: Script, *, quiet: bool) -> int:
+    """Run, wait for the program's threads, and print the summary whatever happened."""
     module = sys.modules[MAIN] = make_main(script)
-    status = _run_to_end(plan, script, module)
-    lines = [*map(str, plan.failures), *(plan.missing() if not plan.failures else [])]
+    status, crashed = _run_to_end(plan, script, module)
+    # A program that crashed may not have come to the imports that are missing.
+    lines = [*map(str, plan.failures)] or ([] if crashed else plan.missing())
     if not quiet and api.get_profiler().enabled and not plan.failures:
         _print_summary()
     for line in lines:
@@ -97,7 +143,8 @@ def _record(plan: Plan, script: Script | None, command: list[str], *, quiet: boo
     return _WRONG_USE if lines and (status == 0 or plan.failures) else status
 
 
-def _run_to_end(plan: Plan, script: Script, module: types.ModuleType) -> int:
+def _run_to_end(plan: Plan, script: Script, module: types.ModuleType) -> tuple[int, bool]:
+    """Run the program; return its exit status, and whether an exception ended it."""
     targets = plan.of_main()
 
     def bound(name: str) -> None:
@@ -111,15 +158,15 @@ def _run_to_end(plan: Plan, script: Script, module: types.ModuleType) -> int:
         finally:
             _join_threads()
     except SystemExit as ended:
-        return _exit_status(ended)
+        return _exit_status(ended), False
     except KeyboardInterrupt as error:
         tracebacks.show(error)
-        return _INTERRUPTED
+        return _INTERRUPTED, True
     except BaseException as error:  # noqa: BLE001 - whatever ends the program is shown as the interpreter shows it
         if error not in plan.failures:
             tracebacks.show(error)
-        return 1
-    return 0
+        return 1, True
+    return 0, False
 
 
 def _join_threads() -> None:
@@ -171,12 +218,6 @@ def _new_folder(program: str) -> Path:
     name = Path(program).stem or "run"
     first = Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
     return next(path for n in range(1, 1000) if not (path := Path(f"{first}-{n}") if n > 1 else first).exists())
-
-
-def _put_first(folder: str) -> None:
-    """Replace the first entry of the search path, which is ours, by the program's; under ``-P`` there is none."""
-    if not (getattr(sys.flags, "safe_path", False) or sys.flags.isolated):
-        sys.path[0] = folder
 
 
 @contextlib.contextmanager

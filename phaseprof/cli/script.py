@@ -68,12 +68,13 @@ def _is_archive(path: str) -> bool:
 
 def _find_in(path: str) -> Script:
     """As for ``python folder`` and ``python archive.zip``."""
-    importer = pkgutil.get_importer(path)
+    folder = str(Path(path).absolute())
+    importer = pkgutil.get_importer(folder)
     spec = importer.find_spec("__main__") if importer is not None else None
     if spec is None or spec.loader is None:
         raise UsageError(f"cannot run {path}: there is no __main__.py in it; give a Python script")
     code, source = _code_of(spec)
-    return Script(code, spec.origin or path, path, spec, spec.loader, source, path)
+    return Script(code, spec.origin or path, folder, spec, spec.loader, source, path)
 
 
 def find_module(name: str) -> Script:
@@ -92,7 +93,8 @@ def find_module(name: str) -> Script:
         raise UsageError(f"cannot run -m {name}: {error}") from error
     if spec is None or spec.loader is None:
         known = [module.name for module in pkgutil.iter_modules()]
-        raise UsageError(f"cannot run -m {name}: no such module, or a package without __main__{nearest(name, known)}")
+        hint = nearest(name, known, cutoff=0.6)
+        raise UsageError(f"cannot run -m {name}: no such module, or a package without __main__{hint}")
     code, source = _code_of(spec)
     return Script(code, spec.origin or name, None, spec, spec.loader, source, spec.origin or name)
 

@@ -23,6 +23,7 @@ ASKED = 6  # survivors whose holders are searched, for each suspect
 OLD_ENOUGH = 2  # generations a survivor must have outlived
 PATIENCE = 12  # generations to wait for survivors before the suspicion is laid aside
 AGAIN_AFTER = 10
+MOST_COLLECTIONS = 2
 
 
 @dataclass
@@ -60,6 +61,7 @@ class Escalation:
         self._generation = -1
         self._collections = 0
         self.gap = False
+        self._n_confirmed = 0
 
     @property
     def looks_at_boundaries(self) -> bool:
@@ -113,13 +115,13 @@ class Escalation:
         if not followed:
             return
         moved = self._has_moved()
-        young = not complete and not (moved and self._budget.admits("births: whole heap", 30_000_000))
+        begins = any(one.family is not None and not one.births.has_baseline for one in followed)
+        young = not complete and not begins and not (moved and self._budget.admits("births: whole heap", 30_000_000))
         with HeapView([i.family for i in followed if i.family is not None], young=young) as view:
             for one in followed:
                 if one.family is None or (young and not one.family.has_young and not self._reads_whole(one)):
                     continue
                 partial = young and one.family.has_young
-                partial = partial and one.births.has_baseline
                 now = one.family.identities(view)
                 one.births.see(now, owner, self._generation, complete=not partial, moved=moved)
 
@@ -152,10 +154,8 @@ class Escalation:
         if ready and self._budget.admits("holders", 80_000_000):
             with self._budget.spending("holders"):
                 self._find_holders(ready[:4])
-        for one in [i for i in self.open.values() if i.stage == "collect"]:
-            if self._budget.admits("confirming collection", 60_000_000):
-                with self._budget.spending("confirming collection"):
-                    self._confirm(one)
+        if self._budget.admits("confirming collection", 100_000_000):
+            self._confirm()
 
     def finish(self) -> None:
         """Do now what only waits for the budget: the user asked for findings, and no phase is running.
@@ -169,9 +169,7 @@ class Escalation:
         if ready:
             with self._budget.spending("holders"):
                 self._find_holders(ready)
-        for one in [i for i in self.open.values() if i.stage == "collect"]:
-            with self._budget.spending("confirming collection"):
-                self._confirm(one)
+        self._confirm()
 
     def _tell_births(self, one: Investigation, *, at_last: bool = False) -> None:
         waited = self._generation - one.began
@@ -264,21 +262,36 @@ class Escalation:
 
     # --- garbage ----------------------------------------------------------------------------------------------------
 
-    def _confirm(self, one: Investigation) -> None:
-        """Collect once, and see how many of the survivors that gets rid of."""
-        if one.family is None:
-            self._close(one)
+    def _confirm(self) -> None:
+        """Collect once for all that look like dead cycles, and see how many of the survivors that gets rid of.
+
+        At most ``MOST_COLLECTIONS`` in a run: a collection hides the very growth that is being watched.
+        """
+        waiting = [i for i in self.open.values() if i.stage == "collect"]
+        followed = [one.family for one in waiting if one.family is not None]
+        if not waiting:
             return
-        with HeapView([one.family], young=False) as view:
-            before = set(one.family.identities(view)) & set(one.births.survivors(self._generation, 1))
-        gc.collect()
-        with HeapView([one.family], young=False) as view:
-            after = before & set(one.family.identities(view))
-        self._add(fmt.Collected(self._clock(), self._generation, one.key, len(before), len(before) - len(after)))
-        self._close(one)
+        if followed and self._n_confirmed < MOST_COLLECTIONS:
+            self._n_confirmed += 1
+            with self._budget.spending("confirming collection"):
+                before = self._identities(followed)
+                gc.collect()
+                after = self._identities(followed)
+            for one in waiting:
+                asked = set(before.get(one.key, ())) & set(one.births.survivors(self._generation, 1))
+                freed = asked - set(after.get(one.key, ()))
+                self._add(fmt.Collected(self._clock(), self._generation, one.key, len(asked), len(freed)))
+        for one in waiting:
+            self._close(one)
+
+    @staticmethod
+    def _identities(followed: Sequence[Family]) -> dict[str, dict[int, int]]:
+        with HeapView(followed, young=False) as view:
+            return {family.key: family.identities(view) for family in followed}
 
 
 _ITEM = re.compile(r"\(?([A-Za-z_][\w.<>]*)(?:, [\d,]+)?\)?$")
+_CARRIER = re.compile(r"\b(method|function|generator|coroutine|async generator|cell|partial) ")
 SIZE_DEADLINE_S = 0.05
 
 
@@ -286,7 +299,11 @@ def item_after(steps: Sequence[str], container: str, length: int) -> str:
     """Name the type of what the growing container holds: the step after it on the path, else the last."""
     shown = f"({container.rpartition('.')[2]}, {length:,}"
     at = next((n for n, step in enumerate(steps[:-1]) if shown in step), -1)
-    found = _ITEM.search(steps[at + 1]) if at >= 0 else _ITEM.search(steps[-1]) if steps else None
+    step = steps[at + 1] if at >= 0 else steps[-1] if steps else ""
+    carrier = _CARRIER.search(step)
+    if carrier:
+        return carrier[1]
+    found = _ITEM.search(step)
     return found[1] if found else ""
 
 

@@ -68,8 +68,9 @@ class ContainerHandle:
         owner = self._owner() if self._owner is not None else None
         if owner is None:
             return None
-        level = [owner]
-        for _ in range(self._hops):
+        # Never ask a module for its referents: on Python 3.12 that of asyncio hands out objects it has freed.
+        level: list[object] = [vars(owner)] if isinstance(owner, types.ModuleType) else [owner]
+        for _ in range(self._hops - (type(owner) is types.ModuleType)):
             level = gc.get_referents(*level)
             found = next((r for r in level if id(r) == self.identity and type(r) in _LENGTH_IN_C), None)
             if found is not None:

@@ -6,6 +6,8 @@ of a generation.  Nothing here may raise into the training program, and nothing 
 
 from __future__ import annotations
 
+import functools
+import itertools
 import os
 import platform
 import socket
@@ -13,22 +15,28 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
 from phaseprof._version import __version__
-from phaseprof.errors import ProbeUnavailable
+from phaseprof.errors import ProbeUnavailable, UsageError
 from phaseprof.live.settings import Settings
+from phaseprof.probes.kept_file import KeptFile
 from phaseprof.probes.process import StatmProbe, open_process_probe
 from phaseprof.recording import format as fmt
+from phaseprof.recording.folding import Row
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.writer import RecordWriter
 
 MAX_LABELS = 2000
+MAX_LABEL_CHARS = 200
 OVERFLOW = "(more labels)"
 _MAX_PENDING = 8192
-_POINT_LINE = b'{"k":"p","t":%d,"a":%d,"e":%d,"g":%d,"m":"%b"}\n'
+_MAX_EARLY = 64
+_STATM_BYTES = 160  # seven 64-bit numbers in decimal need at most 147
+_LINE_HEAD = b'{"k":"p","a":%d,"e":%d,"g":%d,"t":'
+_LINE = b'%b%d,"m":"%b"}\n'
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
@@ -54,15 +62,21 @@ class Recorder:
     ) -> None:
         self.model = ProcessRun()
         self.generation = -1
-        self.n_points = 0
+        self._n_folded = 0
         self._settings = settings
         self._clock = clock
         self._warn = warn
-        self._labels: dict[tuple[str, str], int] = {}
-        self._lock = threading.Lock()
-        self._pending: list[tuple[int, int, int, int, bytes, int, Mapping[str, list[int]] | None, float]] = []
-        self._lanes = {threading.get_ident(): 0}
+        self._labels: dict[str, dict[str, int]] = {}
+        # Re-entrant, because a warning that is given under it records a note.
+        self._lock = threading.RLock()
+        self._pending: list[Row] = []
+        self._lanes = Lanes([], itertools.count())
+        self._lanes.take()
+        self._early: list[bytes] = []
+        self._heads: tuple[int, dict[int, bytes]] = (-1, {})
+        self.is_closed = False
         self.read_devices: DeviceReader | None = None
+        self._statm: KeptFile | None = None
         self._read_raw = self._open_process()
         self._writer: RecordWriter | None = None
         self._open(settings, lazy)
@@ -77,9 +91,10 @@ class Recorder:
             self._writer = RecordWriter(Path(settings.run), name, self._preamble, max_file_bytes=limit, lazy=lazy)
 
     def _preamble(self) -> bytes:
-        labels = b"".join(fmt.encode(label) + b"\n" for label in self.model.labels.values())
-        watches = b"".join(fmt.encode(watch) + b"\n" for watch in self.model.watches.values())
-        return self._header_line + labels + watches
+        """The head of each file: what readers need to know of the files before, and what waited for this one."""
+        records = [*self.model.labels.copy().values(), *self.model.watches.copy().values()]
+        early, self._early = self._early, []
+        return b"".join([self._header_line, *(fmt.encode(record) + b"\n" for record in records), *early])
 
     def _open_process(self) -> Callable[[], bytes]:
         try:
@@ -88,7 +103,10 @@ class Recorder:
             self._warn(f"process memory is not measured: {error}")
             return lambda: b""
         if isinstance(probe, StatmProbe):
-            return probe.read_raw
+            probe.close()
+            # Read right where a boundary is recorded: each call between costs a fiftieth of the whole.
+            self._statm = KeptFile("/proc/self/statm", per_process=True)
+            return lambda: b""
 
         def read_through_psutil() -> bytes:
             figures = probe.read()
@@ -99,32 +117,44 @@ class Recorder:
         return read_through_psutil
 
     @property
+    def n_points(self) -> int:
+        """How many boundaries were recorded so far."""
+        return self._n_folded + len(self._pending)
+
+    @property
     def folder(self) -> Path | None:
         """The run's folder, if it is written to one."""
-        return self._writer.folder if self._writer else None
+        return None if self._settings.run is None else Path(self._settings.run)
 
     def label(self, name: str, role: str) -> int:
-        """Return the number of a label, declaring it at first sight; at most ``MAX_LABELS`` different ones are kept."""
-        key = (name, role)
-        found = self._labels.get(key)
-        if found is not None:
-            return found
+        """Return the number of a label, declaring it at first sight; at most ``MAX_LABELS`` different ones are kept.
+
+        Raises:
+            UsageError: the name is not a text.
+        """
+        try:
+            return self._labels[role][name]
+        except KeyError:
+            return self._declare(name, role)
+        except TypeError:  # it has no hash
+            raise _not_a_text(name) from None
+
+    def _declare(self, name: str, role: str) -> int:
+        if not isinstance(name, str):
+            raise _not_a_text(name)
         with self._lock:
-            if key in self._labels:
-                return self._labels[key]
-            if len(self._labels) >= MAX_LABELS and name != OVERFLOW:
-                overflow = (OVERFLOW, role)
-                if overflow in self._labels:
-                    return self._labels[overflow]
+            known = self._labels.setdefault(role, {})
+            if name not in known and len(self.model.labels) >= MAX_LABELS:
                 self._warn(
                     f"more than {MAX_LABELS} different labels were used; the rest are recorded as {OVERFLOW!r}: "
                     "put what changes (a step number) into generation(), not into labels"
                 )
-                key = overflow
-            number = len(self._labels)
-            self._labels[key] = number
-        self.add(fmt.Label(number, key[0], role))
-        return number
+                name = OVERFLOW
+            if name not in known:
+                number = len(self.model.labels)
+                self.add(fmt.Label(number, clean_text(name), role))
+                known[name] = number
+            return known[name]
 
     def point(self, label: int, edge: int, items: float = -1.0) -> None:
         """Record one boundary now.
@@ -133,47 +163,72 @@ class Recorder:
         """
         now = self._clock()
         try:
-            raw = self._read_raw()
-        except ProbeUnavailable as error:
-            raw = b""
-            self._read_raw = lambda: b""
-            self._warn(f"process memory is not measured any more: {error}")
-        devices = self.read_devices() if self.read_devices is not None else None
-        ident = threading.get_ident()
-        lane = self._lanes.get(ident)
-        if lane is None:
-            lane = self._lanes[ident] = len(self._lanes)
+            raw = os.pread(self._statm.fd, _STATM_BYTES, 0) if self._statm is not None else self._read_raw()
+        except (OSError, ProbeUnavailable) as error:
+            raw = self._stop_reading(error)
+        read_devices = self.read_devices
+        devices = read_devices() if read_devices is not None else None
+        try:
+            lane = self._lanes.number
+        except AttributeError:
+            lane = self._take_lane(now)
         generation = self.generation
-        self.n_points += 1
+        row = (now, label, edge, generation, raw, devices, items, lane)
         pending = self._pending
-        pending.append((now, label, edge, generation, raw, lane, devices, items))
+        pending.append(row)
         writer = self._writer
         if writer is not None:
             if devices or lane or items >= 0:
-                writer.write(fmt.encode(_as_point(pending[-1])) + b"\n")
+                writer.write(fmt.encode(_as_point(row)) + b"\n")
             else:
-                writer.write(_POINT_LINE % (now, label, edge, generation, raw[:-1]))
+                of, heads = self._heads
+                if of != generation:
+                    self._heads = generation, (heads := {})
+                head = heads.get(label << 2 | edge) or _make_head(heads, label, edge, generation)
+                writer.write(_LINE % (head, now, raw[:-1]))
         if len(pending) > _MAX_PENDING:
             self.fold()
 
+    def _stop_reading(self, error: Exception) -> bytes:
+        self._close_probe()
+        self._warn(f"process memory is not measured any more: {error}")
+        return b""
+
+    def _take_lane(self, now: int) -> int:
+        """Give a new thread its number; one that is used again must not inherit what its last thread left open."""
+        number, is_used = self._lanes.take()
+        if is_used:
+            self.fold()
+            self.add(fmt.Thread(now, number))
+        return number
+
     def add(self, record: fmt.Record) -> None:
         """Write a record that is not a point, and take it into the model."""
+        line = fmt.encode(record) + b"\n"
         with self._lock:
             self.model.add(record)
-        if self._writer is not None:
-            self._writer.write(fmt.encode(record) + b"\n")
+        writer = self._writer
+        if writer is None:
+            return
+        if not writer.is_unopened:
+            writer.write(line)
+        elif type(record) not in (fmt.Label, fmt.Watch) and len(self._early) < _MAX_EARLY:
+            # A forked child that never passes a boundary leaves no file behind.
+            self._early.append(line)
 
     def note(self, text: str) -> None:
         """Record a sentence that a reader of the recording must know."""
-        self.add(fmt.Note(self._clock(), text))
+        self.add(fmt.Note(self._clock(), clean_text(text, 2000)))
 
     def fold(self) -> None:
         """Let the model take in the points that wait."""
         with self._lock:
-            waiting, self._pending = self._pending, []
-            for entry in waiting:
-                self.model.add(_as_point(entry))
-            self.model.fold()
+            pending = self._pending
+            # Threads go on appending to this list; a cut and a deletion are one step each.
+            waiting = pending[:]
+            del pending[: len(waiting)]
+            self._n_folded += len(waiting)
+            self.model.take(waiting)
 
     def check_file(self) -> None:
         """Between generations: tell of lost records, and open a new file if the old one was removed."""
@@ -193,14 +248,79 @@ class Recorder:
         self.fold()
         self.check_file()
         self.add(fmt.End(self._clock(), reason))
-        if self._writer is not None:
-            self._writer.close()
+        self.is_closed = True
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.close()
+        self._close_probe()
+
+    def abandon(self) -> None:
+        """In a forked child: let go of the parent's file."""
+        self.is_closed = True
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.abandon()
+        self._close_probe()
+
+    def _close_probe(self) -> None:
+        self._read_raw = lambda: b""
+        statm, self._statm = self._statm, None
+        if statm is not None:
+            statm.close()
 
 
-def _as_point(entry: tuple[int, int, int, int, bytes, int, Mapping[str, list[int]] | None, float]) -> fmt.Point:
-    now, label, edge, generation, raw, lane, devices, items = entry
-    text = raw[:-1].decode("ascii", "replace")
+class Lanes(threading.local):
+    """Small numbers for threads, given back when a thread ends; ``number`` is the calling thread's, once taken."""
+
+    number: int
+
+    def __init__(self, free: list[int], fresh: Iterator[int]) -> None:
+        """Called by the library once in each thread, with the same arguments."""
+        self._free = free
+        self._fresh = fresh
+
+    def take(self) -> tuple[int, bool]:
+        """Give the calling thread a number; tell whether another thread had it before."""
+        try:
+            number, is_used = self._free.pop(), True
+        except IndexError:
+            number, is_used = next(self._fresh), False
+        self.number = number
+        self._hold = _Given(number, self._free)
+        return number, is_used
+
+
+class _Given:
+    """A thread's hold on its number: it lives in the thread's own storage, and dies with the thread."""
+
+    __slots__ = ("_free", "_number")
+
+    def __init__(self, number: int, free: list[int]) -> None:
+        self._number, self._free = number, free
+
+    def __del__(self) -> None:
+        self._free.append(self._number)
+
+
+def _make_head(heads: dict[int, bytes], label: int, edge: int, generation: int) -> bytes:
+    """The part of a line that all passings of one boundary in one generation share: half the cost of the text."""
+    head = heads[label << 2 | edge] = _LINE_HEAD % (label, edge, generation)
+    return head
+
+
+def _as_point(row: Row) -> fmt.Point:
+    now, label, edge, generation, raw, devices, items, lane = row
+    text = raw[:-1].decode("ascii", "replace") if isinstance(raw, bytes) else raw
     return fmt.Point(now, label, edge, generation, text, dict(devices or {}), items, lane)
+
+
+def _not_a_text(name: object) -> UsageError:
+    return UsageError(f"a label must be a text (got {type(name).__name__}); write checkpoint('encoder')")
+
+
+def clean_text(text: str, most: int = MAX_LABEL_CHARS) -> str:
+    """Cut a text to a bound, and replace what UTF-8 cannot hold, such as a file name of other bytes."""
+    return str.__str__(text)[:most].encode("utf-8", "replace").decode("utf-8")
 
 
 def make_header(settings: Settings, now_ns: int) -> fmt.Header:
@@ -211,8 +331,9 @@ def make_header(settings: Settings, now_ns: int) -> fmt.Header:
         format=fmt.FORMAT_VERSION, phaseprof=__version__, pid=os.getpid(), parent_pid=os.getppid(),
         started_unix_s=time.time(), started_ns=now_ns, page_bytes=_PAGE_BYTES,
         rank=_whole("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"), local_rank=_whole("LOCAL_RANK", "SLURM_LOCALID"),
-        world_size=_whole("WORLD_SIZE", "SLURM_NTASKS", default=1), host=socket.gethostname(), argv=list(sys.argv),
-        python=platform.python_version(), torch=str(getattr(torch, "__version__", "")), platform=platform.platform(),
+        world_size=_whole("WORLD_SIZE", "SLURM_NTASKS", default=1), host=clean_text(socket.gethostname()),
+        argv=[clean_text(text, 4096) for text in sys.argv],
+        python=platform.python_version(), torch=str(getattr(torch, "__version__", "")), platform=_platform(),
         git_commit=_git_commit() if settings.run is not None else "", settings=shown,
     )  # fmt: skip
 
@@ -220,16 +341,24 @@ def make_header(settings: Settings, now_ns: int) -> fmt.Header:
 def _whole(*names: str, default: int = 0) -> int:
     for name in names:
         text = os.environ.get(name, "")
-        if text.isdigit():
+        if text.isascii() and text.isdigit():
             return int(text)
     return default
 
 
+@functools.cache
+def _platform() -> str:
+    return platform.platform()
+
+
+@functools.cache
 def _git_commit() -> str:
-    """The commit the program runs from, read once at the start of a recording; empty where git cannot say."""
+    """The commit the program runs from, read once in a process and its forks; empty where git cannot say."""
     try:
         command = ["git", "rev-parse", "--short=12", "HEAD"]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=2, check=False)  # noqa: S603 - a fixed command
+        done = subprocess.run(  # noqa: S603 - a fixed command
+            command, capture_output=True, text=True, timeout=2, check=False, stdin=subprocess.DEVNULL
+        )
     except (OSError, subprocess.SubprocessError):
         return ""
     return done.stdout.strip() if done.returncode == 0 else ""

@@ -137,7 +137,7 @@ def _run(held: weakref.ref[Sampler], stopped: threading.Event, every_s: float) -
 def start_sampler(
     recorder: Recorder, budget: Budget, every_s: float | None, warn: Callable[[str], None]
 ) -> Sampler | None:
-    """Start sampling if an interval is given; where memory cannot be read, or no thread started, warn and go without."""
+    """Start sampling if an interval is given; where it cannot be done, warn and go without."""
     if every_s is None:
         return None
     try:

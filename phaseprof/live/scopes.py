@@ -29,7 +29,7 @@ class Boundaries(Protocol):
     def leave(self, name: str, role: str, items: float, *, failed: bool) -> None:
         """A phase or block ends; ``items`` is -1 where not said."""
 
-    def point(self, name: str) -> None:
+    def point(self, name: str) -> CheckpointScope:
         """A checkpoint is passed."""
 
     def begin_generation(self, index: int | str | None) -> bool:

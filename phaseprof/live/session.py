@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 import time
 import warnings
@@ -13,12 +14,14 @@ from contextvars import ContextVar
 from phaseprof.errors import ExpectationError, PhaseprofError, PhaseprofWarning
 from phaseprof.live.budget import Budget
 from phaseprof.live.inspector import Inspector
-from phaseprof.live.recorder import Recorder
+from phaseprof.live.recorder import MAX_LABELS, Recorder, clean_text
 from phaseprof.live.sampler import Sampler, flush, start_sampler
+from phaseprof.live.scopes import CheckpointScope
 from phaseprof.live.settings import Settings
 from phaseprof.live.tracking import TrackList
 from phaseprof.live.watching import Expected, Watched, WatchList
 from phaseprof.probes import own
+from phaseprof.probes.own import is_own_frame
 from phaseprof.recording import format as fmt
 
 # What a point costs, for the budget: measured, so that no clock is read a third time at every point.
@@ -47,24 +50,34 @@ class Session:
         self._warned: set[str] = set()
         self._declared = False
         self._owner = threading.get_ident()
-        self._seen_this_turn: set[str] = set()
+        self._seen_this_turn: set[int] = set()
         self._in_generation = False
+        self._outside: tuple[str, ...] = ()
         self._start(lazy=False)
         _sessions.add(self)
 
     def restart(self, settings: Settings) -> None:
-        """Begin a new recording under other settings; phases, watched classes and tracked names stay."""
+        """Begin a new recording under other settings; phases, watched classes and tracked names stay.
+
+        Raises:
+            UsageError: the new run cannot be written; nothing is recorded from then on.
+        """
         self.close("configured anew")
         self.settings = settings
-        self.enabled = settings.enabled
-        self._declared = False
-        self._seen_this_turn.clear()
+        self._forget_turns()
         self._start(lazy=False)
+        self.enabled = settings.enabled
+
+    def _forget_turns(self) -> None:
+        self._declared = False
+        self._in_generation = False
+        self._seen_this_turn.clear()
 
     def _start(self, *, lazy: bool) -> None:
         self.recorder = Recorder(self.settings, self.clock, self.warn, lazy=lazy)
         self.budget = Budget(self.settings.budget, self.clock)
         self.inspector = Inspector(self.settings, self.recorder, self.budget, self.watches, self.tracked)
+        self._marks: dict[str, tuple[int, CheckpointScope]] = {}
         own.register(self)
         self._generation_began = 0
         self._ordinal = -1
@@ -91,44 +104,56 @@ class Session:
         """A phase or block begins: record the boundary, then let the inspector look if it wants to."""
         try:
             stack = self._stack.get()
+            recorder = self.recorder
+            label = recorder.label(name, role)
             if not stack and not self._declared and role == "phase":
-                self._maybe_turn(name)
+                self._maybe_turn(label)
             self._stack.set((*stack, name))
             if self.sampler is not None:
                 self.sampler.opened(name)
-            recorder = self.recorder
-            recorder.point(recorder.label(name, role), fmt.ENTER)
+            recorder.point(label, fmt.ENTER)
             if self.inspector.looks_at_boundaries:
                 self.inspector.at_boundary(stack[-1] if stack else None)
         except Exception as error:  # noqa: BLE001 - the training program never stops because of us
             self._fail(error)
 
     def leave(self, name: str, role: str, items: float, *, failed: bool) -> None:
-        """A phase or block ends."""
+        """A phase or block ends; what was left open inside it, by an exception in our own code, ends with it."""
         try:
+            stack = self._stack.get()
+            self._stack.set(stack[:-1] if stack and stack[-1] == name else _without_last(stack, name))
+            if not self.enabled:
+                return
             recorder = self.recorder
             recorder.point(recorder.label(name, role), fmt.EXIT, items)
             if self.inspector.looks_at_boundaries:
                 self.inspector.at_boundary(name)
-            stack = self._stack.get()
-            self._stack.set(_without_last(stack, name))
             if self.sampler is not None:
                 self.sampler.closed(name)
         except Exception as error:  # noqa: BLE001 - the training program never stops because of us
             self._fail(error)
 
-    def point(self, name: str) -> None:
-        """A checkpoint is passed."""
+    def point(self, name: str) -> CheckpointScope:
+        """A checkpoint is passed; what is returned records the block, if it is one."""
         try:
-            recorder = self.recorder
+            label, block = self._marks.get(name) or self._make_mark(name)
             if not self._declared and not self._stack.get():
-                self._maybe_turn(name)
-            recorder.point(recorder.label(name, "checkpoint"), fmt.POINT)
+                self._maybe_turn(label)
+            self.recorder.point(label, fmt.POINT)
             if self.inspector.looks_at_boundaries:
                 stack = self._stack.get()
                 self.inspector.at_boundary(stack[-1] if stack else name)
+            return block
         except Exception as error:  # noqa: BLE001 - the training program never stops because of us
             self._fail(error)
+        return CheckpointScope(self, name)
+
+    def _make_mark(self, name: str) -> tuple[int, CheckpointScope]:
+        """The number of a checkpoint, and its scope, which holds nothing of a visit and so serves all of them."""
+        mark = (self.recorder.label(name, "checkpoint"), CheckpointScope(self, name))
+        if len(self._marks) < MAX_LABELS:
+            self._marks[name] = mark
+        return mark
 
     @property
     def current_phase(self) -> str | None:
@@ -145,9 +170,8 @@ class Session:
             return False
         self._in_generation = True
         try:
-            if not self._declared:
-                self._declared = True
-                self._ordinal = -1
+            # Turns that were implied before keep their ordinals, so that no reading seems to go back in time.
+            self._declared = True
             self._begin(index)
         except Exception as error:  # noqa: BLE001 - the training program never stops because of us
             self._fail(error)
@@ -157,10 +181,8 @@ class Session:
         self._ordinal += 1
         self.recorder.generation = self._ordinal
         self._generation_began = now = self.clock()
-        shown = self._ordinal if index is None else index
-        if not isinstance(shown, (int, str)) or isinstance(shown, bool):
-            shown = str(shown)
-        self.recorder.add(fmt.GenerationBegin(now, self._ordinal, shown))
+        self._outside = self._stack.get()
+        self.recorder.add(fmt.GenerationBegin(now, self._ordinal, _shown(index, self._ordinal)))
         label = self.recorder.label("generation", "generation")
         self.recorder.point(label, fmt.ENTER)
         if self.inspector.looks_at_boundaries:
@@ -169,9 +191,13 @@ class Session:
     def end_generation(self, items: float, *, failed: bool) -> None:
         """A declared turn ends: record it, then measure what the budget has room for."""
         broken: list[Watched] = []
+        self._in_generation = False
+        if not self.enabled:
+            return
         try:
             if self.inspector.looks_at_boundaries:
                 self.inspector.at_boundary(self.current_phase)
+            self._stack.set(self._outside)
             label = self.recorder.label("generation", "generation")
             self.recorder.point(label, fmt.EXIT)
             now = self.clock()
@@ -182,8 +208,6 @@ class Session:
                 self._report_if_due()
         except Exception as error:  # noqa: BLE001 - the training program never stops because of us
             self._fail(error)
-        finally:
-            self._in_generation = False
         if broken and not failed:
             self._act_on(broken)
 
@@ -207,11 +231,11 @@ class Session:
         if every is not None and self.on_report is not None and (self._ordinal + 1) % every == 0:
             self.on_report()
 
-    def _maybe_turn(self, name: str) -> None:
+    def _maybe_turn(self, label: int) -> None:
         """Where no generation is declared, a turn ends when an outermost phase comes round again."""
-        if threading.get_ident() != self._owner:
+        if threading.get_ident() != self._owner or label >= MAX_LABELS:
             return
-        if name in self._seen_this_turn:
+        if label in self._seen_this_turn:
             self._seen_this_turn.clear()
             if self._ordinal >= 0:
                 self._act_on(self._measure_implied())
@@ -219,7 +243,7 @@ class Session:
             self.recorder.generation = self._ordinal
         elif self._ordinal < 0:
             self._ordinal = self.recorder.generation = 0
-        self._seen_this_turn.add(name)
+        self._seen_this_turn.add(label)
 
     def _measure_implied(self) -> list[Watched]:
         """As at the end of a declared turn, but turns may be microseconds long: look only when there is room."""
@@ -238,7 +262,7 @@ class Session:
         if action == "raise":
             raise ExpectationError(text)
         if action == "warn":
-            warnings.warn(text, PhaseprofWarning, stacklevel=4)
+            warnings.warn(text, PhaseprofWarning, stacklevel=users_level())
             return
         if callable(action):
             try:
@@ -263,12 +287,15 @@ class Session:
             return
         self._warned.add(text)
         recorder: Recorder | None = getattr(self, "recorder", None)
-        if recorder is not None:
+        if recorder is not None and not recorder.is_closed:
             recorder.note(text)
-        with warnings.catch_warnings():
-            # A warning must stay one even where the program turns warnings into errors: it never stops a run.
-            warnings.simplefilter("always", PhaseprofWarning)
-            warnings.warn(text, PhaseprofWarning, stacklevel=3)
+        try:
+            warnings.warn(text, PhaseprofWarning, stacklevel=users_level())
+        except PhaseprofWarning:
+            # The program turns warnings into errors, but one of ours never stops a run.
+            import logging
+
+            logging.getLogger("phaseprof").warning(text)
 
     def _fail(self, error: Exception) -> None:
         """An error of ours: told once, and the recording goes on without what failed."""
@@ -280,10 +307,9 @@ class Session:
     def after_fork(self) -> None:
         """In a forked child: a file and a model of its own, opened when it first records something."""
         self._owner = threading.get_ident()
-        self._in_generation = False
-        self._declared = False
-        self._seen_this_turn.clear()
+        self._forget_turns()
         self.inspector.abandon()
+        self.recorder.abandon()
         if self.sampler is not None:
             self.sampler.abandon()
         self._start(lazy=True)
@@ -311,6 +337,24 @@ class Session:
         self.inspector.close()
         self.recorder.add(self.inspector.cost(self._ordinal))
         self.recorder.close(reason)
+
+
+def _shown(index: object, ordinal: int) -> int | str:
+    """The user's number or name for a turn, as a record can hold it."""
+    if index is None:
+        return ordinal
+    if type(index) is int and -(2**63) <= index < 2**63:
+        return index
+    return clean_text(index if isinstance(index, str) else str(index))
+
+
+def users_level() -> int:
+    """Return the ``stacklevel``, for a warning given by the caller, of the innermost frame that is not ours."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and is_own_frame(frame):
+        frame = frame.f_back
+        level += 1
+    return level
 
 
 def _without_last(stack: tuple[str, ...], name: str) -> tuple[str, ...]:

@@ -137,7 +137,7 @@ def _holders(found: list[_Candidate]) -> dict[int, str]:
                 id(referrer) in ours
                 or _are_arguments(referrer, objects)
                 or own.is_own_type(type(referrer))
-                or type(referrer) is FrameType
+                or issubclass(type(referrer), (FrameType, ModuleType))
             ):
                 continue
             module = modules.get(id(referrer))

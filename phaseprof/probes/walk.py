@@ -72,7 +72,7 @@ def reach(tracked: Tracked, *, wanted: Iterable[type]) -> list[object]:
     found: dict[int, object] = {}
     latest: list[object] = []
     try:
-        _gather(found, tracked.objects, look)
+        _gather(found, _askable(tracked), look)
         _merge(found, running_locals(), look)
         _merge(found, array_items(tracked.pick(arrays)), look)
         if has_strings:
@@ -95,6 +95,18 @@ def find_untracked(wanted: Iterable[type]) -> list[object]:
     """Find every reachable instance of exact types that the collector does not track; the caller drops the list."""
     with Tracked() as tracked:
         return reach(tracked, wanted=wanted)
+
+
+def _askable(tracked: Tracked) -> list[object]:
+    """Return the objects that may be asked for their referents: on Python 3.12 all but modules.
+
+    There, the ``_asyncio`` module shows iterators that it has freed already; asking frees them a second time, and the
+    next collection never ends.  Nothing is lost: a module's namespace is tracked itself.
+    """
+    if sys.version_info[:2] != (3, 12):
+        return tracked.objects
+    modules = {id(cls) for cls, _ in tracked.tally if issubclass(cls, types.ModuleType)}
+    return [o for o, cls in zip(tracked.objects, tracked.types, strict=True) if id(cls) not in modules]
 
 
 def _gather(found: dict[int, object], holders: Sequence[object], look: TypeFilter) -> None:

@@ -195,7 +195,7 @@ class PointFolder:
         visits: dict[int, list[int]] = {}
         generation = lane.generation
         top = stack[-1][0] if stack else _OUTSIDE_ID
-        for number, edge, now, generation in steps:  # noqa: B007 - the last one is kept
+        for number, edge, now, generation in steps:
             if strays and generation != lane.generation:
                 _drop_strays(lane)
                 top = stack[-1][0] if stack else _OUTSIDE_ID

@@ -117,7 +117,8 @@ def test_phase_open_when_killed_ends_with_the_recording(tmp_path: Path) -> None:
 
 def test_number_of_an_ended_thread_is_taken_over(tmp_path: Path) -> None:
     events = trace(
-        tmp_path, fmt.Point(1 * US, 0, fmt.ENTER, 0, th=5), fmt.Thread(3 * US, 5), fmt.Point(4 * US, 0, fmt.ENTER, 0, th=5),
+        tmp_path, fmt.Point(1 * US, 0, fmt.ENTER, 0, th=5), fmt.Thread(3 * US, 5),
+        fmt.Point(4 * US, 0, fmt.ENTER, 0, th=5),
         fmt.Point(6 * US, 0, fmt.EXIT, 0, th=5),
     )  # fmt: skip
 

@@ -65,6 +65,18 @@ def test_wandb_json_lines(tmp_path: Path) -> None:
     assert list(process.series["log", "rss_bytes"]) == [(0, 100e6), (1, 101e6)]
 
 
+def test_not_a_number_in_the_first_line_or_in_a_list_was_not_measured(tmp_path: Path) -> None:
+    rows = '{"_step": 0, "rss_bytes": NaN, "heap_bytes": 1}', '{"_step": 1, "rss_bytes":-Infinity, "heap_bytes":2}'
+    (tmp_path / "list.json").write_text("[" + ",".join(rows) + "]")
+    make_run(tmp_path, "\n".join(rows), "lines.jsonl")
+    import_files([tmp_path / "list.json"], tmp_path / "run of list")
+
+    for folder in ("run", "run of list"):
+        series = load_run(tmp_path / folder).main.series
+        assert series["log", "heap_bytes"].values == [1.0, 2.0]
+        assert ("log", "rss_bytes") not in series
+
+
 def test_unit_is_asked_for(tmp_path: Path) -> None:
     assert "--unit gpu_mem=MiB" in refusal(tmp_path, '{"_step": 0, "gpu_mem": 100}\n')
 

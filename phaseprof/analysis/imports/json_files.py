@@ -17,6 +17,7 @@ from phaseprof.analysis.imports.readings import NO_TIME, Readings
 _STEP_KEYS = ("_step", "step", "global_step", "trainer/global_step", "iteration", "generation", "epoch")
 _TIME_KEYS = ("_timestamp", "timestamp", "time_s", "time", "_runtime")
 _POINT_KEYS = ("point", "label", "phase")
+_BARE = re.compile(r"(?<=[:,\[\s])-?(?:NaN|Infinity)(?=[,}\]\s])")
 _MAX_DEPTH = 8
 
 Row = dict[str, object]
@@ -59,7 +60,7 @@ def _rows(file: Path) -> Iterator[tuple[int, Row]]:
 
 def _is_whole_object(text: str) -> bool:
     try:
-        msgspec.json.decode(text)
+        _decode(text)
     except (msgspec.DecodeError, RecursionError):
         return False
     return True
@@ -67,20 +68,25 @@ def _is_whole_object(text: str) -> bool:
 
 def _document_rows(file: Path) -> list[Row]:
     try:
-        document = msgspec.json.decode(read_document(file))
+        document = _decode(read_document(file).decode("utf-8-sig"))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise fail(file, f"it is not JSON ({error})", "give JSON lines or one JSON list of objects") from error
-    rows = document if isinstance(document, list) else [document]
-    for at, row in enumerate(rows, 1):
+    rows: list[Row] = []
+    for at, row in enumerate(document if isinstance(document, list) else [document], 1):
         if not isinstance(row, dict):
             raise fail(file, f"entry {at} must be an object (got {type(row).__name__})", "fix or remove it")
+        rows.append(row)
     return rows
 
 
+def _decode(text: str) -> object:
+    """Decode JSON as trackers write it, with NaN, which JSON does not know: as a bare value it was not measured."""
+    return msgspec.json.decode(_BARE.sub("null", text) if "N" in text or "Infinity" in text else text)
+
+
 def _object(text: str, file: Path, *, line: int) -> Row:
-    # Trackers write NaN, which JSON does not know: as a bare value it was not measured.
     try:
-        row = msgspec.json.decode(re.sub(r"(?<=[:,\[ ])-?(?:NaN|Infinity)(?=[,}\] ])", "null", text))
+        row = _decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise fail(file, f"it is not JSON ({error})", "fix or remove it", line=line) from error
     if not isinstance(row, dict):

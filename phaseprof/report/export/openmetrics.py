@@ -46,10 +46,12 @@ def _add_process(families: dict[str, _Family], process: ProcessRun) -> None:
         versions = {"python": header.python, "torch": header.torch, "phaseprof": header.phaseprof}
         add("phaseprof_process", "info", "The process that was recorded.", 1, suffix="_info", labels=versions)
     add("phaseprof_generations", "gauge", "Generations begun.", len(process.generations))
-    for (point, metric), series in process.series.items():
+    newest = {key: series.last for key, series in process.series.items() if len(series)}
+    newest |= {key: value for key, (_, value) in process.first_counts.items()}
+    for (point, metric), value in newest.items():
         name, labels = _family_name(metric)
         about = f"Newest reading of {name.removeprefix('phaseprof_')}."
-        add(name, "gauge", about, series.last, labels={"point": point, **labels})
+        add(name, "gauge", about, value, labels={"point": point, **labels})
     for phase, totals in process.phases.items():
         of = {"phase": phase}
         add("phaseprof_phase_seconds", "counter", "Time in a phase.", totals.seconds, suffix="_total", labels=of)

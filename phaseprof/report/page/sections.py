@@ -1,0 +1,234 @@
+"""The sections below the findings: each a heading, a chart or table, and nothing where there is no data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from phaseprof.recording.model import ProcessRun
+from phaseprof.report.access import Generations, bounds_text, metrics_under
+from phaseprof.report.cost import CostReport
+from phaseprof.report.counts import CountsReport, WatchedCount
+from phaseprof.report.explained import ExplainedReport
+from phaseprof.report.large import LargeObjectsReport
+from phaseprof.report.page.charts import Chart
+from phaseprof.report.page.heat import charge_metrics, phase_charges
+from phaseprof.report.page.markup import Html, element, join, table
+from phaseprof.report.page.sparkline import sparkline
+from phaseprof.report.page.words import metric_words, plural, reading
+from phaseprof.report.tracked import TrackedReport
+from phaseprof.report.text import count_text
+from phaseprof.units import format_bytes, format_duration, format_signed_bytes
+
+MAX_ROWS = 40
+MAX_NOTES = 60
+
+
+def section(prefix: str, key: str, title: str, *children: str) -> Html:
+    """Return a section with its heading."""
+    title_id = f"{prefix}-{key}-title"
+    return element(
+        "section", element("h2", title, id=title_id), *children, class_=f"part {key}", aria_labelledby=title_id
+    )
+
+
+def figure(prefix: str, chart: Chart) -> Html:
+    """Return the place where the page's script draws a chart, with a switch where there is more than one view."""
+    chart_id = f"{prefix}-{chart.key}"
+    switch = _switch(chart_id, chart) if len(chart.views) > 1 else ""
+    head = element("div", element("h3", chart.title), switch, class_="head")
+    place = element("div", id=chart_id, class_=f"chart {chart.size}", role="img", aria_label=chart.caption)
+    return element("figure", head, place, element("figcaption", chart.caption), class_="plot")
+
+
+def _switch(chart_id: str, chart: Chart) -> Html:
+    groups: dict[str, list[Html]] = {}
+    for at, view in enumerate(chart.views):
+        groups.setdefault(str(view.get("group", "")), []).append(element("option", str(view["name"]), value=at))
+    inner = [element("optgroup", *options, label=name) if name else join(*options) for name, options in groups.items()]
+    return element(
+        "label", element("span", "Show "), element("select", *inner, data_chart=chart_id), class_="switch live-only"
+    )
+
+
+def phases_table(process: ProcessRun) -> Html:
+    """Return what each phase took and added, as a table beside the heat map."""
+    metrics = charge_metrics(process)
+    if not metrics:
+        return Html("")
+    metric = metrics[0]
+    rows = []
+    for row in sorted(phase_charges(process, metric), key=lambda r: -r.total)[:MAX_ROWS]:
+        totals = process.phases.get(row.phase)
+        visits, seconds = (f"{totals.visits:,}", format_duration(totals.seconds)) if totals else ("", "")
+        rows.append((row.phase, _signed(metric, row.typical), _signed(metric, row.total), visits, seconds))
+    titles = ("Phase", "A generation (median)", "Whole run", "Visits", "Time")
+    return table(titles, rows, caption=f"Change of {metric_words(metric).lower()} by phase")
+
+
+def _signed(metric: str, value: float) -> str:
+    if metric.endswith("_bytes"):
+        return format_signed_bytes(value)
+    return f"{'+' if value >= 0 else ''}{count_text(value)}"
+
+
+def counts_table(report: CountsReport) -> Html:
+    """Return every watched class beside what is expected of it."""
+    rows = [
+        (r.name, "-" if r.now is None else f"{r.now:,}", bounds_text(r.low, r.high) or "any number",
+         _seen(r), _state(r))
+        for r in report.rows
+    ]  # fmt: skip
+    return table(("Class", "Now", "Expected", "Seen", "State"), rows, caption="Watched classes") if rows else Html("")
+
+
+def _seen(row: WatchedCount) -> str:
+    if row.lowest is None or row.highest is None:
+        return "-"
+    return f"{row.lowest:,}" if row.lowest == row.highest else f"{row.lowest:,} to {row.highest:,}"
+
+
+def _state(row: WatchedCount) -> Html:
+    if row.now is None:
+        return element("span", "never counted", class_="tag calm")
+    where = f" in {row.phase}" if row.phase else ""
+    if row.is_broken:
+        since = "" if row.broken_since is None else f" since generation {row.broken_since}{where}"
+        return element("span", f"broken{since}", class_="tag bad")
+    if row.broken_since is not None:
+        return element("span", f"was broken in generation {row.broken_since}{where}", class_="tag warn")
+    return element("span", "holds" if row.low >= 0 or row.high >= 0 else "followed", class_="tag good")
+
+
+def types_table(process: ProcessRun) -> Html:
+    """Return the types whose count grew most between the first and the newest census."""
+    grown = [
+        (series.last - series.values[0], name, series)
+        for name, series in metrics_under(process, "count/").items()
+        if len(series) > 1 and series.last > series.values[0]
+    ]
+    grown.sort(key=lambda item: (-item[0], item[1]))
+    rows = [
+        (name, f"+{count_text(change)}", count_text(series.values[0]), count_text(series.last),
+         sparkline(series.generations, series.values, label=f"{name}: {change:+,.0f}"))
+        for change, name, series in grown[:12]
+    ]  # fmt: skip
+    return table(("Type", "Change", "First", "Newest", "Over the run"), rows, caption="Types that grew most") \
+        if rows else Html("")  # fmt: skip
+
+
+def tracked_table(process: ProcessRun, report: TrackedReport) -> Html:
+    """Return every tracked name with its size, its growth and its course."""
+    found = metrics_under(process, "tracked/")
+    rows = []
+    for size in report.sizes[:MAX_ROWS]:
+        series = found[size.name]
+        state = element("span", f"gone since {size.epoch}", class_="tag warn") if size.is_gone else Html("")
+        state = element("span", "grows", class_="tag bad") if size.is_suspect else state
+        course = sparkline(series.generations, series.values, label=f"{size.name} over the run")
+        rows.append((
+            size.name, format_bytes(size.size_bytes), format_signed_bytes(size.growth_bytes),
+            format_signed_bytes(size.growth_bytes_per_epoch), course, state,
+        ))  # fmt: skip
+    titles = ("Name", "Size", "Growth", "A generation", "Over the run", "")
+    return table(titles, rows, caption="Tracked names") if rows else Html("")
+
+
+def explained_bars(report: ExplainedReport) -> Html:
+    """Return the sum that explains the growth, one bar a part, what is unexplained last."""
+    parts: list[tuple[str, float | None]] = [(t.name, t.growth_bytes) for t in report.terms]
+    parts.append(("unexplained", report.unexplained_bytes))
+    largest = max((abs(n) for _, n in parts if n is not None), default=0.0) or 1.0
+    rows = [_bar(name, n, largest) for name, n in parts]
+    title = (
+        f"{report.total_name} changed by {format_signed_bytes(report.total_bytes)} from generation {report.first} "
+        f"to {report.last}. The parts add up to it; each byte is counted once."
+    )
+    notes = []
+    if report.tracked_bytes is not None:
+        notes.append(f"Tracked names, within the parts: {format_signed_bytes(report.tracked_bytes)}.")
+    if report.malloc_other_bytes is not None:
+        notes.append(f"malloc beyond storages and arrays: {format_signed_bytes(report.malloc_other_bytes)}.")
+    if report.unexplained_bytes < 0:
+        notes.append("The parts exceed the growth: some of what they count is not resident, or was so before.")
+    return join(
+        element("p", title), element("ul", *rows, class_="bars"),
+        element("p", " ".join(notes), class_="fine") if notes else "",
+    )  # fmt: skip
+
+
+def _bar(name: str, growth: float | None, largest: float) -> Html:
+    if growth is None:
+        value, width, kind = "not measured", 0.0, "none"
+    else:
+        value, width = format_signed_bytes(growth), 100 * abs(growth) / largest
+        kind = "left" if name == "unexplained" else "down" if growth < 0 else "up"
+    bar = element("span", element("span", style=f"width:{width:.1f}%", class_=kind), class_="track", aria_hidden="true")
+    return element("li", element("span", name, class_="name"), bar, element("span", value, class_="value"))
+
+
+def cost_table(report: CostReport) -> Html:
+    """Return what profiling took, job by job, beside its budget."""
+    if report.wall_s is None:
+        return Html("")
+    wall = report.wall_s or 1.0
+    rows = [
+        (job, f"{seconds:.3f} s", f"{seconds / wall:.2%}", f"{report.skipped.get(job, 0):,}")
+        for job, seconds in sorted(report.spent_s.items(), key=lambda item: -item[1])[:MAX_ROWS]
+    ]
+    rows += [(job, "-", "-", f"{n:,}") for job, n in sorted(report.skipped.items()) if job not in report.spent_s and n]
+    share = "" if report.share is None else f", {report.share:.2%} of {format_duration(report.wall_s)}"
+    budget = f" The budget was {_budget(report.budget)}." if report.budget else ""
+    said = element("p", f"Profiling took {format_duration(report.total_s)}{share}.{budget}")
+    return join(said, table(("Job", "Took", "Of wall time", "Put off"), rows, caption="Cost by job"))
+
+
+def _budget(text: str) -> str:
+    try:
+        return f"{float(text):.2%} of wall time"
+    except ValueError:
+        return "unbounded" if text == "None" else text
+
+
+def large_table(report: LargeObjectsReport) -> Html:
+    """Return the large objects of the newest look."""
+    rows = [(o.type_name, format_bytes(o.size_bytes), o.holder or "-", o.detail or "-") for o in report.objects]
+    return table(("Type", "Size", "Held by", "Detail"), rows[:MAX_ROWS], caption="Large objects") if rows else Html("")
+
+
+def bullet_list(items: Sequence[str], *, most: int = MAX_NOTES) -> Html:
+    """Return a list, cut with a count where it is long."""
+    shown = [element("li", item) for item in items[:most]]
+    more = [element("li", f"{len(items) - most:,} more are in the recording")] if len(items) > most else []
+    return element("ul", *shown, *more, class_="plain")
+
+
+def definition_list(facts: Iterable[tuple[str, str]]) -> Html:
+    """Return names and values; those without a value are left out."""
+    return element(
+        "dl", *(element("div", element("dt", n), element("dd", t)) for n, t in facts if t), class_="facts"
+    )
+
+
+def snapshots_table(process: ProcessRun) -> Html:
+    """Return the snapshots that the user took."""
+    names = Generations(process)
+    rows: list[tuple[str, ...]] = []
+    before: float | None = None
+    for one in process.snapshots[-MAX_ROWS:]:
+        ram = one.v.get("rss_bytes", one.v.get("anonymous_bytes"))
+        change = "" if ram is None or before is None else format_signed_bytes(ram - before)
+        before = ram
+        rows.append((one.label, names.name(one.g) if one.g >= 0 else "-", "-" if ram is None else format_bytes(ram),
+                     change))  # fmt: skip
+    return table(("Snapshot", "Generation", "Memory", "Change"), rows, caption="Snapshots") if rows else Html("")
+
+
+def views_tree(charts: Iterable[Chart], prefix: str) -> Mapping[str, object]:
+    """Return the charts' data by the identifier of their place on the page."""
+    return {f"{prefix}-{chart.key}": list(chart.views) for chart in charts}
+
+
+__all__ = [
+    "bullet_list", "cost_table", "counts_table", "definition_list", "explained_bars", "figure", "large_table",
+    "phases_table", "plural", "reading", "section", "snapshots_table", "tracked_table", "types_table", "views_tree",
+]  # fmt: skip

@@ -1,0 +1,81 @@
+"""Metrics in plain words, and readings in their units."""
+
+from __future__ import annotations
+
+from phaseprof.report.access import short_name
+from phaseprof.report.findings import value_text
+
+_WORDS = {
+    "anonymous_bytes": "Private memory (anonymous)",
+    "rss_bytes": "Resident memory (RSS)",
+    "file_and_shm_bytes": "Mapped files and shared memory",
+    "vms_bytes": "Address space (VMS)",
+    "available_bytes": "Memory left until the limit",
+    "limit_bytes": "The memory limit",
+    "arrays_bytes": "numpy arrays",
+    "python_blocks": "Python heap blocks",
+    "malloc_in_use_bytes": "malloc: in use",
+    "malloc_free_bytes": "malloc: free inside the heap",
+    "graph_nodes": "autograd nodes kept",
+    "graph_bytes": "bytes saved in autograd graphs",
+    "n_objects": "Python objects",
+    "descriptors": "Open file descriptors",
+    "threads": "Threads",
+    "children": "Child processes",
+    "children_private_bytes": "Private memory of child processes",
+    "shm_bytes": "Shared memory",
+    "shm_segments": "Shared memory segments",
+    "pinned_bytes": "Pinned host memory",
+    "tracked_total_bytes": "All tracked names together",
+}
+_COUNTERS = {
+    "allocated_bytes": "allocated",
+    "reserved_bytes": "reserved",
+    "active_bytes": "active",
+    "small_pool_active_bytes": "small pool, active",
+    "large_pool_active_bytes": "large pool, active",
+    "active_blocks": "active blocks",
+    "inactive_split_bytes": "inactive split",
+    "peak_allocated_bytes": "peak allocated",
+    "alloc_retries": "allocation retries",
+    "ooms": "out-of-memory errors",
+}
+_FAMILIES = {
+    "watched": "{} objects", "count": "{} objects", "tracked": "{} (tracked)", "container": "items in {}",
+    "storages": "torch storages on {}", "untracked": "memory of {}",
+}  # fmt: skip
+
+
+def metric_words(metric: str) -> str:
+    """Name a metric for people; one that is not known keeps its own name.
+
+    >>> metric_words("rss_bytes"), metric_words("cuda0/active_blocks"), metric_words("count/pkg.Env")
+    ('Resident memory (RSS)', 'cuda0: active blocks', 'Env objects')
+    """
+    if metric in _WORDS:
+        return _WORDS[metric]
+    family, _, rest = metric.partition("/")
+    if family in _FAMILIES and rest:
+        name = rest.partition("@")[0]
+        return _FAMILIES[family].format(short_name(name) if family in ("watched", "count") else name)
+    device, _, counter = metric.rpartition("/")
+    return f"{device}: {_COUNTERS[counter]}" if device and counter in _COUNTERS else metric
+
+
+def is_bytes(metric: str) -> bool:
+    """Tell whether a metric's readings are bytes."""
+    return metric.endswith("_bytes") or metric.startswith("tracked/")
+
+
+def reading(metric: str, value: float) -> str:
+    """Write a reading in its unit."""
+    return value_text(metric, value)
+
+
+def plural(n: int, noun: str) -> str:
+    """Write a count and its noun.
+
+    >>> plural(1, "leak"), plural(1200, "leak")
+    ('1 leak', '1,200 leaks')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"

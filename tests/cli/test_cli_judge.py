@@ -1,0 +1,130 @@
+"""``report`` and ``check`` on runs that were recorded a moment ago."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from phaseprof import Profiler
+from phaseprof.cli import main
+
+
+class Env:
+    """Kept by the leaking runs."""
+
+    def __init__(self) -> None:
+        self.state = [0.0] * 4096
+
+
+def record(folder: Path, turns: int, body: Callable[[int], object], *, expected: int | None = None) -> str:
+    profiler = Profiler(str(folder), budget=None, sample_every_s=None)
+    try:
+        profiler.watch(Env, expected)
+        for turn in range(turns):
+            with profiler.generation(turn), profiler.phase("evaluate"):
+                body(turn)
+    finally:
+        profiler.close()
+    return str(folder)
+
+
+@pytest.fixture
+def leaking(tmp_path: Path) -> str:
+    kept: list[Env] = []
+    return record(tmp_path / "leaking", 12, lambda turn: kept.append(Env()))
+
+
+@pytest.fixture
+def clean(tmp_path: Path) -> str:
+    return record(tmp_path / "clean", 12, lambda turn: Env())
+
+
+def test_check_fails_a_leak_and_names_it(leaking: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", leaking]) == 1
+
+    out = capsys.readouterr().out
+    assert "leak: Env" in out
+    assert "FAILED" in out
+
+
+def test_check_passes_a_clean_run(clean: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", clean]) == 0
+    assert capsys.readouterr().out == "OK: no leak in 12 readings\n"
+
+
+def test_check_cannot_say_of_a_short_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = record(tmp_path / "short", 5, lambda turn: Env())
+
+    assert main(["check", run]) == 3
+    assert "TOO SHORT: 5 readings" in capsys.readouterr().out
+
+
+def test_six_readings_are_enough(tmp_path: Path) -> None:
+    assert main(["check", record(tmp_path / "six", 6, lambda turn: Env())]) == 0
+
+
+def test_check_fails_an_expectation_that_is_broken_at_the_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept: list[Env] = []
+    run = record(tmp_path / "broken", 3, lambda turn: kept.append(Env()) if turn == 1 else None, expected=0)
+
+    assert main(["check", run]) == 1
+    assert "Env: should be exactly 0, found 1, broken since generation 1" in capsys.readouterr().out
+
+
+def test_check_forgives_an_expectation_that_holds_again(tmp_path: Path) -> None:
+    kept: list[Env] = []
+
+    def come_and_go(turn: int) -> None:
+        kept.clear()
+        kept.extend([Env()] * (turn == 1))
+
+    assert main(["check", record(tmp_path / "mended", 8, come_and_go, expected=0)]) == 0
+
+
+def test_check_json(leaking: str, capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["check", "--json", leaking])
+
+    tree = json.loads(capsys.readouterr().out)
+    assert (tree["format"], tree["verdict"], tree["exit_code"]) == (1, "leak", status)
+    assert tree["findings"][0]["subject"] == "Env"
+    assert tree["findings"][0]["phase"] == "evaluate"
+
+
+def test_report_text(leaking: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", leaking]) == 0
+
+    out = capsys.readouterr().out
+    assert "LEAK (objects) in evaluate: Env" in out
+    assert "MEMORY TREND ACROSS GENERATIONS" in out
+
+
+def test_report_json_is_versioned(leaking: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "--json", leaking]) == 0
+
+    tree = json.loads(capsys.readouterr().out)
+    assert tree["format"] == 1
+    assert tree["findings"][0]["verdict"] == "leak"
+
+
+def test_report_markdown(leaking: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "--markdown", leaking]) == 0
+
+    out = capsys.readouterr().out
+    assert out.startswith("**LEAK FOUND:**")
+    assert "- Phase: `evaluate`" in out
+
+
+def test_json_and_markdown_exclude_each_other(clean: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "--json", "--markdown", clean]) == 2
+    assert "not allowed with" in capsys.readouterr().err
+
+
+def test_a_run_can_be_given_by_its_file(leaking: str) -> None:
+    (file,) = Path(leaking).glob("*.jsonl")
+
+    assert main(["check", str(file)]) == 1
