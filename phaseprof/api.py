@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 from phaseprof.errors import ExpectationError, UsageError
 from phaseprof.live.scopes import CheckpointScope, DisabledScope, GenerationScope, Items, PhaseScope
-from phaseprof.live.watching import Expected, check_expected
+from phaseprof.live.watching import Expected, check_expected, find_class
+from phaseprof.probes.typeinfo import type_name
 from phaseprof.profiler import Profiler
 
 if TYPE_CHECKING:
@@ -103,9 +103,9 @@ def assert_counts(classes: dict[str | type, Expected] | None = None, /, **expect
     """
     from phaseprof.probes import census
 
+    gc.collect()
     wanted = {_class_of(name): bound for name, bound in [*(classes or {}).items(), *expected.items()]}
     bounds = {cls: check_expected(bound) for cls, bound in wanted.items()}
-    gc.collect()
     counts = census.watched_counts(list(bounds))
     broken = [
         f"{cls.__name__}: expected {low if low == high else f'{low} to {high}'}, found {counts[cls]}"
@@ -119,15 +119,15 @@ def assert_counts(classes: dict[str | type, Expected] | None = None, /, **expect
 def _class_of(name: str | type) -> type:
     if isinstance(name, type):
         return name
-    module, _, bare = name.rpartition(".")
-    if module:
-        found = getattr(sys.modules.get(module), bare, None)
-        if not isinstance(found, type):
+    bare = name.replace(":", ".")
+    if "." in bare:
+        found = find_class(bare)
+        if found is None:
             raise UsageError(f"{name!r} must be a class of an imported module; import it first, or give the class")
         return found
-    fitting = [cls for cls in _all_classes() if cls.__name__ == bare]
+    fitting = [cls for cls in _all_classes() if type_name(cls).rpartition(".")[2] == bare]
     if len(fitting) != 1:
-        names = sorted(f"{cls.__module__}.{cls.__qualname__}" for cls in fitting)
+        names = sorted(map(type_name, fitting))
         what = f"fits {len(fitting)} classes: {', '.join(names[:5])}" if fitting else "fits no class that exists"
         raise UsageError(f"{bare!r} must name exactly one class (it {what}); give the class or its dotted name")
     return fitting[0]
@@ -167,7 +167,8 @@ def assert_no_growth(
         raise UsageError(
             f"repeat must be >= 5, warm_up >= 0 and max_objects >= 0 (got {repeat}, {warm_up} and {max_objects})"
         )
-    profiler = Profiler(None, budget=None, sample_every_s=None)
+    # Said in full, because the environment of the test must not decide what the assertion sees.
+    profiler = Profiler(None, enabled=True, budget=None, report_every=None, on_violation="report", sample_every_s=None)
     try:
         for call in range(warm_up + repeat):
             with profiler.generation(call), profiler.phase("call"):

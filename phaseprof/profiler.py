@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 from phaseprof.errors import UsageError
 from phaseprof.live import looks
 from phaseprof.live.scopes import DISABLED, CheckpointScope, DisabledScope, GenerationScope, Items, PhaseScope
-from phaseprof.live.session import Session
+from phaseprof.live.session import Session, close_all
 from phaseprof.live.settings import OnViolation, Settings, from_config, resolve
 from phaseprof.live.watching import Expected
 from phaseprof.records import Finding
@@ -86,7 +86,8 @@ class Profiler:
             "leak_threshold_mb": leak_threshold_mb, "on_violation": on_violation, "track_every": track_every,
             "sample_every_s": sample_every_s, "max_file_mb": max_file_mb,
         }  # fmt: skip
-        self._open(resolve({name: value for name, value in given.items() if not isinstance(value, Unset)}))
+        self._given: dict[str, object] = {name: value for name, value in given.items() if not isinstance(value, Unset)}
+        self._open(resolve(self._given))
 
     @classmethod
     def from_config(cls, config: Mapping[str, object]) -> Profiler:
@@ -104,15 +105,18 @@ class Profiler:
     def _open(self, settings: Settings) -> None:
         self._session = Session(settings)
         self._session.on_report = _Printer(weakref.ref(self))
-        atexit.register(_close_at_exit, weakref.ref(self._session))
 
     def reconfigure(self, **given: object) -> None:
         """Apply settings from now on: phases, watched classes and tracked names stay, a new recording begins.
 
+        Settings that were given before, here or at the start, stay unless they are given again.
+
         Raises:
             UsageError: a setting is unknown or breaks its rule.
         """
-        self._session.restart(resolve(given))
+        merged = {**self._given, **given}
+        self._session.restart(resolve(merged))
+        self._given = merged
 
     # --- what users write around their code -----------------------------------------------------------------------
 
@@ -304,7 +308,4 @@ def _print(report: object, file: TextIO | None = None) -> None:
         return
 
 
-def _close_at_exit(held: weakref.ref[Session]) -> None:
-    session = held()
-    if session is not None and session.enabled:
-        session.close("the interpreter ended")
+atexit.register(close_all, "the interpreter ended")

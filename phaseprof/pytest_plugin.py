@@ -90,7 +90,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
                     terminalreporter.write_line(text)
 
 
-# --- object_count -----------------------------------------------------------------------------------------------------
+# --- object_count ---------------------------------------------------------------------------------------------------
 
 
 @pytest.hookimpl(wrapper=True)
@@ -197,7 +197,7 @@ class _KeptFrame:
         self._frame = None
 
 
-# --- no_growth --------------------------------------------------------------------------------------------------------
+# --- no_growth ------------------------------------------------------------------------------------------------------
 
 
 @pytest.hookimpl(tryfirst=True, specname="pytest_pyfunc_call")

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
+pytest_plugins = ["pytester"]
+
 
 def process_state() -> dict[str, object]:
     """Return the process-wide switches that phaseprof could touch, as comparable values."""

@@ -72,6 +72,11 @@ class Cause:
         """Short names of the types that grow."""
         return {s.subject for s in self.of_kind("count/", "watched/")}
 
+    def weight_of(self, subject: str) -> float:
+        """Bytes a generation that go with the objects of a type, as far as their own size was measured."""
+        grown = [s for s in self.of_kind("count/", "watched/") if s.subject == subject]
+        return max((s.judgement.slope * max(1, s.holder.retained_bytes if s.holder else 1) for s in grown), default=0.0)
+
 
 def join(symptoms: Mapping[str, Symptom]) -> list[Cause]:
     """Group rising symptoms by holder; dead cycles are one cause; those without a holder come last, each alone."""
@@ -111,8 +116,8 @@ def place_of(holder: fmt.Holder) -> tuple[str, ...]:
 
 
 def normalised(steps: Iterable[str]) -> tuple[str, ...]:
-    """Drop what differs between two looks at one place."""
-    return tuple(_LENGTH.sub(")", _INDEX.sub("[...]", step)) for step in steps)
+    """Drop what differs between two looks at one place, and whether a step is the last (then without parentheses)."""
+    return tuple(_LENGTH.sub(")", _INDEX.sub("[...]", step)).replace("(", "").replace(")", "") for step in steps)
 
 
 def _tells_more(symptom: Symptom, cause: Cause) -> bool:
@@ -166,6 +171,9 @@ def _merge_nested(held: Mapping[tuple[str, ...], Cause]) -> list[Cause]:
         outer = next((p for p in kept if place[: len(p)] == p), None)
         if outer is None:
             kept[place] = held[place]
-        else:
-            kept[outer].symptoms.update(held[place].symptoms)
+            continue
+        whole, inner = kept[outer], held[place]
+        if whole.holder is not None and not whole.holder.container and whole.item in PLUMBING:
+            whole.holder = inner.holder  # the outer one ends at what only carries the inner one's object
+        whole.symptoms.update(inner.symptoms)
     return list(kept.values())

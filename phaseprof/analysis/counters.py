@@ -32,7 +32,8 @@ COMPANIONS = {
     "shared memory": {"SharedMemory", "mmap", "memoryview"},
     "descriptors": {"mmap", "socket", "TextIOWrapper", "BufferedReader", "BufferedWriter", "FileIO", "FileHandler"},
 }
-NATIVE = ("malloc_in_use_bytes", "anonymous_bytes")
+# Resident memory is the poorest witness: it votes only in recordings that hold nothing better.
+NATIVE = ("malloc_in_use_bytes", "anonymous_bytes", "rss_bytes")
 NATIVE_LEAST_BYTES = 16 * 1024.0
 
 
@@ -104,12 +105,44 @@ def _phase_of(process: ProcessRun, symptom: Symptom) -> str | None:
     """The phase whose deltas add up to the rise: from readings at boundaries, else from the points' own counters."""
     if symptom.births is not None and symptom.births.phases:
         return symptom.phase()
-    sums = {
-        phase: sum(series.values)
-        for (phase, metric), series in process.charges.items()
-        if metric == symptom.key and phase != OUTSIDE
+    changes = phase_changes(process, symptom.key)
+    return nearest_phase(changes, symptom.judgement.slope)
+
+
+def phase_changes(process: ProcessRun, metric: str) -> dict[str, float]:
+    """Return the mean change per generation of a metric in each phase, over the newer half of the recording.
+
+    Phases are those the recording charged; where none was, an interval bears the name of the point that ends it.
+    """
+    charged = {
+        phase: _mean_of_newer(series.values)
+        for (phase, name), series in process.charges.items()
+        if name == metric and phase != OUTSIDE and len(series)
     }
-    return max(sums, key=lambda phase: sums[phase], default=None)
+    if charged:
+        return charged
+    points = [point for point, name in process.series if name == metric and point not in ("sample", AT)]
+    changes: dict[str, float] = {}
+    for number, point in enumerate(points if len(points) > 1 else []):
+        here = process.series[point, metric]
+        before = process.series[points[number - 1], metric]
+        shift = 0 if number else 1  # the first interval of a generation begins at the last point of the one before
+        earlier = dict(before)
+        deltas = [value - earlier[g - shift] for g, value in here if g - shift in earlier]
+        if deltas:
+            changes[point] = _mean_of_newer(deltas)
+    return changes
+
+
+def _mean_of_newer(values: Sequence[float]) -> float:
+    newer = values[len(values) // 2 :]
+    return sum(newer) / len(newer)
+
+
+def nearest_phase(changes: Mapping[str, float], slope: float) -> str | None:
+    """Choose the phase whose change per generation comes nearest to the rise: what it adds is not freed elsewhere."""
+    rising = {phase: change for phase, change in changes.items() if change > 0}
+    return min(rising, key=lambda phase: (abs(rising[phase] - slope), -rising[phase]), default=None)
 
 
 def _native(
@@ -121,6 +154,8 @@ def _native(
         if symptom is None or symptom.judgement.verdict != "leak":
             continue
         if metric == "anonymous_bytes" and _is_allocators(process, symptoms):
+            continue
+        if metric == "rss_bytes" and any((AT, better) in process.series for better in NATIVE[:2]):
             continue
         rate = symptom.judgement.slope - _explained(symptoms)
         if any(f.verdict == "leak" for f in known) or rate < NATIVE_LEAST_BYTES or not horizon.is_material(rate):
@@ -169,8 +204,11 @@ def _device(
         if not key.endswith("/allocated_bytes") or symptom.judgement.verdict != "leak":
             continue
         device = key.partition("/")[0]
-        visible = sum(s.judgement.slope for k, s in symptoms.items() if k == f"storages/{device}_bytes")
-        kind = "autograd graph" if visible < 0.5 * symptom.judgement.slope else "gpu"
+        visible = f"storages/{device}_bytes"
+        shown = symptoms[visible].judgement.slope if visible in symptoms else 0.0
+        # Storages that were never counted say nothing: only a count that stays behind points at C++.
+        hidden = (AT, visible) in process.series and shown < 0.5 * symptom.judgement.slope
+        kind = "autograd graph" if hidden else "gpu"
         finding = replace(_plain(process, symptom, kind, horizon), subject=device, advice=advise(kind, None, ()))
         found.append(replace(finding, summary=summarise(finding, symptom.judgement.slope)))
     return found

@@ -9,8 +9,10 @@ from phaseprof.analysis.causes import Cause, join
 from phaseprof.analysis.counters import counter_causes, is_explained
 from phaseprof.analysis.limits import Horizon
 from phaseprof.analysis.naming import (
+    ITEM_BYTES,
     advise,
     bytes_per_generation,
+    counted_phase,
     main_symptom,
     name_kind,
     name_phase,
@@ -42,7 +44,7 @@ def find_leaks(process: ProcessRun, *, leak_threshold_mb: float = 5.0) -> tuple[
     horizon = Horizon(process)
     causes = join({key: s for key, s in symptoms.items() if _is_followed(key)})
     found = [
-        _finding(process, cause, horizon)
+        _finding(process, cause, symptoms, horizon)
         for cause in causes
         if not _is_sawtooth(process, cause) and not _is_trifle(process, cause)
     ]
@@ -57,24 +59,45 @@ def find_leaks(process: ProcessRun, *, leak_threshold_mb: float = 5.0) -> tuple[
 
 
 def _is_followed(key: str) -> bool:
-    return key.startswith(("count/", "storages/", "container/", "arrays_bytes", "graph_"))
+    return key.startswith(("count/", "watched/", "storages/", "container/", "arrays_bytes", "graph_"))
 
 
-def _finding(process: ProcessRun, cause: Cause, horizon: Horizon) -> Finding:
+def _finding(
+    process: ProcessRun, cause: Cause, symptoms: Mapping[str, Symptom], horizon: Horizon
+) -> Finding:
     kind, subject = name_kind(cause)
     main = main_symptom(cause, kind, subject)
     rate = bytes_per_generation(cause)
+    backing = _backing(symptoms, rate) if main.judgement.verdict == "too short" else None
+    if backing is not None:
+        main = replace(main, judgement=replace(main.judgement, verdict="leak", since=backing.judgement.since))
     verdict = _verdict(process, cause, main, subject, rate, horizon)
     holder = tuple(cause.holder.steps) if cause.holder is not None and not cause.is_garbage else ()
     judgement = main.judgement
     finding = Finding(
-        verdict=verdict, kind=kind, phase=name_phase(cause, main), subject=subject, holder=holder, metric=main.key,
+        verdict=verdict, kind=kind, phase=name_phase(cause, main) or counted_phase(symptoms), subject=subject, holder=holder, metric=main.key,
         slope=judgement.slope, slope_unit=unit_of(main.key), slope_low=judgement.slope_low,
         slope_high=judgement.slope_high, since_generation=judgement.since, confidence=judgement.confidence,
         eta_s=horizon.seconds_left(rate), advice=advise(kind, subject, holder),
         evidence=tuple(s.evidence for s in _most_telling(cause, main)),
     )  # fmt: skip
     return replace(finding, summary=summarise(finding, rate) + _bound_text(cause))
+
+
+def _backing(symptoms: Mapping[str, Symptom], rate: float) -> Symptom | None:
+    """Find the allocators' counter that bears out a cause which was counted too seldom to be judged by itself.
+
+    Counters are read every generation and have no noise, a census only when the budget allows: where memory in use
+    leaks by a good part of what the cause is estimated to take, the two are one.
+    """
+    for metric in ("malloc_in_use_bytes", "anonymous_bytes"):
+        symptom = symptoms.get(metric)
+        if symptom is not None and symptom.judgement.verdict == "leak" and symptom.judgement.slope >= 0.3 * rate > 0:
+            return symptom
+    blocks = symptoms.get("python_blocks")
+    if blocks is None or blocks.judgement.verdict != "leak":
+        return None
+    return blocks if blocks.judgement.slope * ITEM_BYTES >= 0.1 * rate > 0 else None
 
 
 def _verdict(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, PLUMBING, TENSORS, Cause
 from phaseprof.analysis.symptoms import Symptom
 from phaseprof.records import Finding
@@ -20,7 +22,7 @@ def name_kind(cause: Cause) -> tuple[str, str | None]:
     item = cause.item
     inside = cause.subjects()
     if cause.is_garbage:
-        return "garbage", _telling(inside) or ("Tensor" if cause.of_kind("storages/") else item or None)
+        return "garbage", _telling(cause) or ("Tensor" if cause.of_kind("storages/") else item or None)
     if cause.of_kind("graph_") and (item in TENSORS or not item or item in PLUMBING):
         return "autograd graph", "Tensor"
     if item in KIND_OF_TYPE:
@@ -31,17 +33,18 @@ def name_kind(cause: Cause) -> tuple[str, str | None]:
         return "tensors", "Tensor"
     if cause.of_kind("arrays_bytes"):
         return "arrays", "ndarray"
-    telling = _telling(inside)
+    telling = _telling(cause)
     if telling is not None:
         return KIND_OF_TYPE.get(telling, "objects"), telling
     return _name_container(cause, inside)
 
 
-def _telling(subjects: set[str]) -> str | None:
-    """The type that says most: the user's own before tensors; nothing if all are plumbing."""
-    own = sorted(subjects - PLUMBING - set(KIND_OF_TYPE))
-    known = sorted(subjects & set(KIND_OF_TYPE))
-    return next(iter([*own, *known]), None)
+def _telling(cause: Cause) -> str | None:
+    """The type that says most: the user's own before tensors, the heaviest first; nothing if all are plumbing."""
+    subjects = cause.subjects()
+    own = subjects - PLUMBING - set(KIND_OF_TYPE)
+    known = subjects & set(KIND_OF_TYPE)
+    return max(sorted(own or known), key=cause.weight_of, default=None)
 
 
 def _name_container(cause: Cause, inside: set[str]) -> tuple[str, str | None]:
@@ -93,6 +96,12 @@ def name_phase(cause: Cause, main: Symptom) -> str | None:
         return main.phase()
     others = sorted(cause.symptoms.values(), key=lambda s: (s.subject in PLUMBING, s.key.startswith("container/")))
     return next((s.phase() for s in others if s.phase()), None)
+
+
+def counted_phase(symptoms: Mapping[str, Symptom]) -> str | None:
+    """The phase in which the exact counters of the allocators rise, for what was not followed from birth."""
+    counters = (symptoms.get(metric) for metric in ("malloc_in_use_bytes", "python_blocks"))
+    return next((s.phase() for s in counters if s is not None and s.phase()), None)
 
 
 ADVICE = {

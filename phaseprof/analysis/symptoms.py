@@ -20,8 +20,13 @@ AT = "generation end"
 DEVICE_VOTES = ("allocated_bytes", "active_blocks")
 PLAIN_METRICS = (
     "arrays_bytes", "graph_nodes", "graph_bytes", "malloc_in_use_bytes", "python_blocks", "descriptors", "threads",
-    "children", "children_private_bytes", "shm_bytes", "shm_segments", "anonymous_bytes", "pinned_bytes",
+    "children", "children_private_bytes", "shm_bytes", "shm_segments", "anonymous_bytes", "rss_bytes",
+    "pinned_bytes",
 )  # fmt: skip
+
+
+# Families whose members are followed one by one; of all others only the level is known.
+FOLLOWED = ("count/", "watched/", "storages/", "arrays", "graph", "container/")
 
 
 @dataclass(frozen=True)
@@ -51,15 +56,22 @@ class Symptom:
 
     @property
     def rises(self) -> bool:
-        """Whether the series grows with no end in sight."""
+        """Whether the series grows with no end in sight, or was looked at closer before it could be judged."""
+        if self.judgement.verdict == "too short":
+            return self.judgement.growth > 0 and (self.holder is not None or self.births is not None)
         return self.judgement.verdict in ("leak", "growing")
 
     def phase(self) -> str | None:
-        """The phase in which most of the survivors were born."""
+        """The phase in which most of the survivors were born; for a counter, the one whose change fits the rise."""
         if self.births is None or not self.births.phases:
             return None
         phases = self.births.phases
-        return max(phases, key=lambda phase: (phases[phase][1], phases[phase][0]))
+        if self.key.startswith(FOLLOWED):
+            return max(phases, key=lambda phase: (phases[phase][1], phases[phase][0]))
+        turns = max(1, self.births.after)
+        rising = {phase: figures[0] / turns for phase, figures in phases.items() if figures[0] > 0}
+        slope = self.judgement.slope
+        return min(rising, key=lambda phase: (abs(rising[phase] - slope), -rising[phase]), default=None)
 
 
 def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:

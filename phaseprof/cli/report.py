@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from phaseprof.cli.judged import JudgedRun, judge_run, main_findings
 from phaseprof.cli.output import emit, emit_json
-from phaseprof.errors import MissingExtra, UsageError
+from phaseprof.errors import UsageError
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -37,11 +36,10 @@ def run(args: argparse.Namespace) -> int:
     from phaseprof.report.progress import Progress
 
     judged = judge_run(args.recording)
-    for file, module, function in (
-        (args.html, "phaseprof.report.html", "write_html"), (args.png, "phaseprof.report.plots", "write_png")
-    ):  # fmt: skip
-        if file:
-            _write(judged, Path(file), module, function)
+    if args.html:
+        _write_html(judged, Path(args.html))
+    if args.png:
+        _write_png(judged, Path(args.png))
     if args.markdown:
         emit(build_what_to_report(*main_findings(judged)).to_markdown().rstrip("\n"))
     elif args.json or not (args.html or args.png):
@@ -54,14 +52,21 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _write(judged: JudgedRun, file: Path, module: str, function: str) -> None:
-    """Write a file with a renderer that is imported only now, since it may need an extra."""
+def _write_html(judged: JudgedRun, file: Path) -> None:
+    from phaseprof.report.html import write_html
+
+    _write(file, lambda: write_html(judged.run, judged.findings, file))
+
+
+def _write_png(judged: JudgedRun, file: Path) -> None:
+    from phaseprof.report.plots import write_png
+
+    _write(file, lambda: write_png(judged.run, judged.findings, file))
+
+
+def _write(file: Path, write: Callable[[], None]) -> None:
     try:
-        write = cast("Callable[..., object]", getattr(importlib.import_module(module), function))
-    except ImportError as error:
-        raise MissingExtra(f"cannot write {file}: {error}; pip install 'phaseprof[page,plots]'") from error
-    try:
-        write(judged.run, judged.findings, file)
+        write()
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}; give a file in a folder that exists") from error
     emit(f"wrote {file}")

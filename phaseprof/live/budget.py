@@ -23,12 +23,14 @@ class Budget:
         self.clock = clock
         self._began = clock()
         self.spent_ns: defaultdict[str, int] = defaultdict(int)
+        self.asked_ns: defaultdict[str, int] = defaultdict(int)
         self.skipped: Counter[str] = Counter()
+        self._inner_ns = 0
         self._last_ns: dict[str, int] = {}
 
     @property
     def total_ns(self) -> int:
-        """All that was spent so far."""
+        """All that was spent of the budget so far."""
         return sum(self.spent_ns.values())
 
     @property
@@ -54,16 +56,23 @@ class Budget:
         return False
 
     @contextmanager
-    def spending(self, job: str) -> Iterator[None]:
-        """Charge the time of the block to ``job``, also when it fails."""
+    def spending(self, job: str, *, asked: bool = False) -> Iterator[None]:
+        """Charge the time of the block to ``job``, also when it fails; a block inside another is not charged twice.
+
+        Args:
+            job: name in the report of costs.
+            asked: the user asked for it by name (a snapshot, a report): told, but not taken from the budget.
+        """
+        outer_inner, self._inner_ns = self._inner_ns, 0
         began = self.clock()
         try:
             yield
         finally:
             took = self.clock() - began
-            self.spent_ns[job] += took
+            (self.asked_ns if asked else self.spent_ns)[job] += took - self._inner_ns
             self._last_ns[job] = took
+            self._inner_ns = outer_inner + took
 
     def charge(self, job: str, took_ns: int) -> None:
-        """Charge time that was measured elsewhere."""
+        """Charge time that was measured elsewhere, as by another thread."""
         self.spent_ns[job] += took_ns

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from phaseprof.live.budget import Budget
-from phaseprof.live.families import ContainerFamily, Family, HeapView, Reader
-from phaseprof.live.ledger import BirthLedger, DeltaLedger
+from phaseprof.live.families import ContainerFamily, Family, HeapView, Reader, TypeFamily
+from phaseprof.live.ledger import UNSEEN, BirthLedger, DeltaLedger
 from phaseprof.probes import autograd, sizes
 from phaseprof.probes.holders import HolderPath, common_path, find_holder_choices
 from phaseprof.recording import format as fmt
@@ -24,6 +24,7 @@ OLD_ENOUGH = 2  # generations a survivor must have outlived
 PATIENCE = 12  # generations to wait for survivors before the suspicion is laid aside
 AGAIN_AFTER = 10
 MOST_COLLECTIONS = 2
+HOLDERS_NS = 80_000_000  # what a search for holders is expected to cost before the first was made
 
 
 @dataclass
@@ -91,7 +92,7 @@ class Escalation:
             self.gap = True
             return
         if self.gap:
-            owner, self.gap = None, False
+            owner, self.gap = UNSEEN, False
         with self._budget.spending("births"):
             self._read(owner)
 
@@ -116,7 +117,8 @@ class Escalation:
             return
         moved = self._has_moved()
         begins = any(one.family is not None and not one.births.has_baseline for one in followed)
-        young = not complete and not begins and not (moved and self._budget.admits("births: whole heap", 30_000_000))
+        # Under a budget, what a collection moved in between is lost to the young look; later generations make up.
+        young = not complete and not begins and not (moved and self._budget.share is None)
         with HeapView([i.family for i in followed if i.family is not None], young=young) as view:
             for one in followed:
                 if one.family is None or (young and not one.family.has_young and not self._reads_whole(one)):
@@ -124,6 +126,14 @@ class Escalation:
                 partial = young and one.family.has_young
                 now = one.family.identities(view)
                 one.births.see(now, owner, self._generation, complete=not partial, moved=moved)
+                if begins and not partial:
+                    self._count(one, now)
+
+    def _count(self, one: Investigation, now: Mapping[int, int]) -> None:
+        """A complete look counts the family too: one more reading of its series, for nothing."""
+        if isinstance(one.family, TypeFamily):
+            figures = {one.key: float(len(now))}
+            self._add(fmt.Metrics(self._clock(), self._generation, figures))
 
     def _reads_whole(self, one: Investigation) -> bool:
         """Whether a family that only a walk over the whole heap shows may be read at this boundary."""
@@ -142,7 +152,8 @@ class Escalation:
         self._generation = generation
         if not self.open:
             return
-        if self._budget.admits("births: check", 15_000_000):
+        if self._budget.share is None:
+            # Under a budget the survivors are checked once, when their holders are searched.
             with self._budget.spending("births: check"):
                 self._read(None, complete=True)
         ready = []
@@ -151,11 +162,17 @@ class Escalation:
                 self._tell_births(one)
             if one.stage == "holders":
                 ready.append(one)
-        if ready and self._budget.admits("holders", 80_000_000):
+        if ready and self._budget.admits("holders", HOLDERS_NS):
             with self._budget.spending("holders"):
                 self._find_holders(ready[:4])
         if self._budget.admits("confirming collection", 100_000_000):
             self._confirm()
+
+    def hurry(self) -> None:
+        """Go on to the holders of every suspect, whether births were followed or not."""
+        for one in self.open.values():
+            if one.stage == "births" and (one.family is not None or one.container is not None):
+                one.stage = "holders"
 
     def finish(self) -> None:
         """Do now what only waits for the budget: the user asked for findings, and no phase is running.
@@ -230,10 +247,12 @@ class Escalation:
             return one.container.pick(1)
         if one.family is None:
             return []
+        living = one.family.identities(view)
+        self._count(one, living)
         born = one.births.survivors(self._generation, OLD_ENOUGH) or one.births.survivors(self._generation, 1)
         guilty = {i for i, birth in born.items() if birth.phase == one.phase} or set(born)
         if not guilty:
-            guilty = set(one.family.identities(view))
+            guilty = set(living)
         return one.family.pick(view, guilty, ASKED)
 
     def _tell_holder(self, one: Investigation, choices: Sequence[Sequence[HolderPath]], each: int) -> None:

@@ -6,9 +6,11 @@ A family reads the identities that live now; objects are looked at and dropped w
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import ModuleType
 from typing import Protocol
 
 from phaseprof.live.handles import ContainerHandle
@@ -255,14 +257,36 @@ def graph_nodes(*, young: bool = False) -> Mapping[str, float]:
 
 
 def classes_by_name(names: Collection[str]) -> dict[str, list[type]]:
-    """Find the types of living tracked objects by qualified name; the caller drops the result."""
-    types = {id(cls): cls for cls in map(type, gc.get_objects())}
-    found: dict[str, list[type]] = {}
-    for cls in types.values():
-        name = type_name(cls)
-        if name in names:
-            found.setdefault(name, []).append(cls)
+    """Find types by qualified name; the caller drops the result.
+
+    Cost: nothing for classes that their module shows under their name; else a pass over the heap, 120 ns an object.
+    """
+    found = {name: [cls] for name in names if (cls := _importable(name)) is not None}
+    missing = set(names) - found.keys()
+    if missing:
+        types = {id(cls): cls for cls in map(type, gc.get_objects())}
+        for cls in types.values():
+            name = type_name(cls)
+            if name in missing:
+                found.setdefault(name, []).append(cls)
     return found
+
+
+def _importable(name: str) -> type | None:
+    """Return the class that a module shows under a qualified name, if it bears that name itself."""
+    parts = name.split(".") if "." in name else ["builtins", name]
+    for cut in range(len(parts) - 1, 0, -1):
+        module = sys.modules.get(".".join(parts[:cut]))
+        if type(module) is not ModuleType:
+            continue
+        place: object = vars(module)
+        for part in parts[cut:]:
+            space = place if type(place) is dict else type.__getattribute__(place, "__dict__")
+            place = space.get(part)
+            if not issubclass(type(place), type):
+                return None
+        return place if type_name(place) == name else None  # type: ignore[arg-type,return-value]
+    return None
 
 
 Reader = Callable[[], float | None]

@@ -10,7 +10,7 @@ import numpy as np
 from phaseprof.errors import PhaseprofError, ProbeUnavailable
 from phaseprof.live import families, suspicion
 from phaseprof.live.budget import Budget
-from phaseprof.live.escalation import Escalation, Investigation
+from phaseprof.live.escalation import HOLDERS_NS, Escalation, Investigation
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
 from phaseprof.live.tracking import TrackList
@@ -19,12 +19,16 @@ from phaseprof.probes import census, heap, sizes, tensors
 from phaseprof.probes.gc_watch import GcWatch
 from phaseprof.probes.protocol import Probe
 from phaseprof.probes.registry import PROBES
+from phaseprof.probes.typeinfo import with_subclasses
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
 
 AT = "generation end"
 COUNTERS = ("limits", "children", "descriptors", "threads", "shared memory", "malloc")
-TYPES_EVERY = 3
+# Under a budget: generations between censuses, the first few closer together so that suspicion can arise.
+TYPES_EVERY, FIRST_TYPES_EVERY = 3, 2
+# Probes that take milliseconds, and how often they are read under a budget.
+SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
 SETTLED = 4
 # Series that may point at a leak, and the least rise a generation that is worth a look.
 LEAST = {"_bytes": 256.0, "python_blocks": 8.0, "_count": 0.1}
@@ -60,6 +64,7 @@ class Inspector:
         self._growing: dict[int, GrowingContainer] = {}
         self._counts: dict[str, int] = {}
         self._last_done: dict[str, int] = {}
+        self._n_types = 0
         self.looks_at_boundaries = False
 
     # --- boundaries -------------------------------------------------------------------------------------------------
@@ -108,7 +113,7 @@ class Inspector:
 
     def _is_due(self, job: str, generation: int) -> bool:
         if job == "watched":
-            return bool(self._watches.entries)
+            return bool(self._watches.entries) and self._budget.share is None  # else a census of types counts them
         if job == "tracked":
             return bool(self._tracked.getters) and generation % self._settings.track_every == 0
         if job == "graph":
@@ -124,10 +129,13 @@ class Inspector:
         A walk costs four times a census, so it waits until exact counters of the allocators rise while no type that
         was counted explains it; one early walk gives the later ones something to compare with.
         """
+        if self.escalation.open and self._budget.room_ns() < 2 * self._budget.estimate_ns("holders", HOLDERS_NS):
+            return False  # what is left is needed for the closer look
         since = generation - self._last_done.get(job, -TYPES_EVERY)
         if job == "types":
-            return generation >= suspicion.WARM_UP and since >= TYPES_EVERY
-        if self.escalation.open or any(key.startswith("count/") for key in self.escalation.done):
+            every = TYPES_EVERY if self._n_types >= suspicion.LEAST_READINGS else FIRST_TYPES_EVERY
+            return generation >= suspicion.WARM_UP and since >= every
+        if any(key.startswith(("count/", "watched/")) for key in self.escalation.done):
             return False
         return self._is_rising() and since >= TYPES_EVERY
 
@@ -146,15 +154,28 @@ class Inspector:
         elif job == "graph":
             self._record(generation, families.graph_nodes(young=self._budget.share is not None))
         elif job == "types":
-            self._count_types(generation)
+            return self._count_types(generation)
         else:
             self._walk_heap(generation)
         return []
 
-    def _count_types(self, generation: int) -> None:
-        reading = heap.read_heap(containers=False, storages=False, arrays=False)
-        figures: dict[str, float] = {"n_objects": float(reading.n_objects), **self._changed_counts(reading.counts)}
+    def _count_types(self, generation: int) -> list[Watched]:
+        """Count every tracked object by type, and the watched classes on the way."""
+        self._n_types += 1
+        counts = census.count_types()
+        names: dict[str, int] = {}
+        try:
+            for cls, count in counts.items():
+                name = census.type_name(cls)
+                names[name] = names.get(name, 0) + count
+            watched = {
+                cls: sum(counts.get(sub, 0) for sub in with_subclasses([cls])) for cls in self._watches.classes()
+            }
+        finally:
+            counts.clear()
+        figures: dict[str, float] = {"n_objects": float(sum(names.values())), **self._changed_counts(names)}
         self._record(generation, figures)
+        return self._take_watched(watched, generation)
 
     def _record(self, generation: int, figures: Mapping[str, float]) -> None:
         self._recorder.add(fmt.Metrics(self._clock(), generation, dict(figures), AT))
@@ -162,11 +183,8 @@ class Inspector:
     def _read_counters(self, generation: int) -> None:
         figures: dict[str, float] = {}
         for probe in list(self._probes):
-            if probe.name in ("children", "shared memory") and self._budget.share is not None:
-                last = self._budget.estimate_ns(probe.name, 0)
-                if last > self._budget.room_ns():
-                    self._budget.skipped[probe.name] += 1
-                    continue
+            if self._budget.share is not None and probe.name in SLOW and generation % SLOW_EVERY:
+                continue
             try:
                 with self._budget.spending(probe.name):
                     figures.update(probe.read())
@@ -182,12 +200,24 @@ class Inspector:
 
     def _count_watched(self, generation: int) -> list[Watched]:
         classes = self._watches.classes()
-        counts = census.watched_counts(list(classes))
-        named = {f"watched/{entry.name}": float(counts[cls]) for cls, entry in classes.items()}
-        broken = self._watches.update(counts, generation)
-        classes.clear()
-        self._record(generation, named)
-        return broken
+        return self._take_watched(census.watched_counts(list(classes)), generation)
+
+    def _take_watched(self, counts: dict[type, int], generation: int) -> list[Watched]:
+        """Record counts of watched classes; a broken expectation is looked at closer at once."""
+        entries = self._watches.classes()
+        try:
+            self._record(generation, {f"watched/{e.name}": float(counts[c]) for c, e in entries.items() if c in counts})
+            broken = self._watches.update(counts, generation)
+            for cls, entry in entries.items():
+                key = f"watched/{entry.name}"
+                rises = entry in broken or suspicion.rise(self._series(key)) > 0
+                if rises and self.escalation.wants(key, generation):
+                    family = families.TypeFamily(key, with_subclasses([cls]))
+                    self.escalation.start(Investigation(key, entry.name, generation, family=family))
+            return broken
+        finally:
+            entries.clear()
+            counts.clear()
 
     def _size_tracked(self, generation: int) -> None:
         found = self._tracked.collect()
@@ -313,13 +343,22 @@ class Inspector:
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
-        """Complete what waits, because findings are asked for now."""
+        """Complete what waits, because findings are asked for now and no phase is running."""
         self._recorder.fold()
-        self.escalation.finish()
+        generation = self._recorder.generation
+        if self._budget.share is not None and self._is_rising() and not self._recorder.model.holders:
+            with self._budget.spending("final look", asked=True):
+                self._walk_heap(generation)
+                self._look_for_suspects(generation)
+                self.escalation.hurry()
+        with self._budget.spending("final look", asked=True):
+            self.escalation.finish()
 
     def cost(self, generation: int) -> fmt.Cost:
         """What measuring cost so far."""
-        spent = {job: ns / 1e9 for job, ns in self._budget.spent_ns.items()}
+        budget = self._budget
+        spent = {job: ns / 1e9 for job, ns in budget.spent_ns.items()}
+        spent.update({f"{job} (asked for)": ns / 1e9 for job, ns in budget.asked_ns.items()})
         return fmt.Cost(self._clock(), generation, self._budget.wall_ns / 1e9, spent, dict(self._budget.skipped))
 
     def abandon(self) -> None:

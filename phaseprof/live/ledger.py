@@ -12,6 +12,9 @@ from typing import NamedTuple
 
 from phaseprof.recording.model import OUTSIDE
 
+# The owner of what was born while boundaries went unread for lack of budget.
+UNSEEN = ""
+
 
 class Birth(NamedTuple):
     """Where and when an identity was first seen, and its size in bytes (0 for plain objects)."""
@@ -73,9 +76,11 @@ class BirthLedger:
         return {i: birth for i, birth in self._born.items() if birth.generation <= generation - age}
 
     def by_phase(self, generation: int, age: int) -> dict[str, PhaseShare]:
-        """Add up the survivors by the phase they were born in."""
+        """Add up the survivors by the phase they were born in, those whose birth was seen."""
         counts: dict[str, list[int]] = {}
         for birth in self.survivors(generation, age).values():
+            if birth.phase == UNSEEN:
+                continue
             share = counts.setdefault(birth.phase or OUTSIDE, [0, 0])
             share[0] += 1
             share[1] += birth.size_bytes
@@ -92,10 +97,10 @@ class DeltaLedger:
     def see(self, value: float, owner: str | None) -> None:
         """Take in a reading; the change since the one before belongs to ``owner``."""
         if self._last is not None:
-            phase = owner or OUTSIDE
+            phase = OUTSIDE if owner is None else owner
             self._sums[phase] = self._sums.get(phase, 0.0) + value - self._last
         self._last = value
 
     def by_phase(self) -> dict[str, float]:
-        """Return the change of the counter in each phase so far; the sum is the change of the counter."""
-        return dict(self._sums)
+        """Return the change of the counter in each phase whose boundaries were read."""
+        return {phase: change for phase, change in self._sums.items() if phase != UNSEEN}

@@ -33,7 +33,7 @@ def take_snapshot(session: Session, label: str, *, count_objects: bool = True) -
             figures.update({f"{device}/{name}": float(value) for name, value in pairs if value >= 0})
     counts: dict[str, int] = {}
     if count_objects:
-        with session.budget.spending("snapshots"):
+        with session.budget.spending("snapshots", asked=True):
             counts = _counts(session)
     session.recorder.add(fmt.SnapshotTaken(session.clock(), session.ordinal, label, figures, counts))
 
@@ -54,7 +54,7 @@ def _counts(session: Session) -> dict[str, int]:
 
 def look_for_large(session: Session, min_bytes: int) -> None:
     """Record the objects whose own bytes are at least ``min_bytes``."""
-    with session.budget.spending("large objects"):
+    with session.budget.spending("large objects", asked=True):
         found = large.large_objects(min_bytes)
     rows = [(o.type_name, o.size_bytes, o.holder, o.detail) for o in found]
     session.recorder.add(fmt.Large(session.clock(), session.ordinal, min_bytes, rows))

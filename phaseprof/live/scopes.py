@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from types import TracebackType
 from typing import Protocol, TypeVar, Union, cast
@@ -44,9 +45,10 @@ def count_items(items: Items, result: object) -> float:
     if items is None:
         return -1.0
     try:
-        return float(items(result) if callable(items) else items)
+        n = float(items(result) if callable(items) else items)
     except Exception:  # noqa: BLE001 - the user's function must not break the phase it counts for
         return -1.0
+    return n if math.isfinite(n) else -1.0
 
 
 class PhaseScope:
@@ -80,8 +82,10 @@ class PhaseScope:
         if isinstance(function, (staticmethod, classmethod)):
             inner = self(function.__func__)
             return cast(F, type(function)(inner))
-        if not callable(function):
-            raise UsageError(f"profile_phase decorates a function or method (got {function!r})")
+        if not callable(function) or isinstance(function, type):
+            raise UsageError(
+                f"profile_phase decorates a function or method (got {type(function).__name__} {function!r})"
+            )
         name = self._name or getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
         if inspect.iscoroutinefunction(function):
             return cast(F, _wrap_coroutine(self._to, name, self._items, function))
@@ -141,7 +145,9 @@ def _wrap_generator(
         resume: Callable[[], object] = functools.partial(next, body)
         try:
             while True:
-                to.enter(name, "phase")
+                watched = to.enabled
+                if watched:
+                    to.enter(name, "phase")
                 failed = True
                 try:
                     value = resume()
@@ -150,13 +156,13 @@ def _wrap_generator(
                     failed = False
                     return stop.value
                 finally:
-                    to.leave(name, "phase", -1.0, failed=failed)
+                    if watched:
+                        to.leave(name, "phase", -1.0, failed=failed)
+                # What the caller throws in, the end by close() too, is the body's to decide on.
                 try:
                     sent = yield value
                     resume = functools.partial(body.send, sent)
-                except GeneratorExit:
-                    raise
-                except BaseException as error:  # noqa: BLE001 - thrown in by the caller: the body decides
+                except BaseException as error:  # noqa: BLE001 - passed on to the body
                     resume = functools.partial(body.throw, error)
         finally:
             body.close()
@@ -193,9 +199,7 @@ def _wrap_async_generator(
                 try:
                     sent = yield value
                     resume = functools.partial(body.asend, sent)
-                except GeneratorExit:
-                    raise
-                except BaseException as error:  # noqa: BLE001 - thrown in by the caller: the body decides
+                except BaseException as error:  # noqa: BLE001 - passed on to the body
                     resume = functools.partial(body.athrow, error)
         finally:
             await body.aclose()

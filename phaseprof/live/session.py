@@ -82,7 +82,7 @@ class Session:
         self._generation_began = 0
         self._ordinal = -1
         # A forked child has no sampling thread: it did not ask for one, and most children live for moments.
-        every_s = None if lazy or not self.enabled else self.settings.sample_every_s
+        every_s = self.settings.sample_every_s if self.settings.enabled and not lazy else None
         self.sampler: Sampler | None = start_sampler(self.recorder, self.budget, every_s, self.warn)
         for entry in self.watches.entries.values():
             self.recorder.add(fmt.Watch(entry.name, entry.low, entry.high))
@@ -122,14 +122,14 @@ class Session:
         try:
             stack = self._stack.get()
             self._stack.set(stack[:-1] if stack and stack[-1] == name else _without_last(stack, name))
+            if self.sampler is not None:
+                self.sampler.closed(name)
             if not self.enabled:
                 return
             recorder = self.recorder
             recorder.point(recorder.label(name, role), fmt.EXIT, items)
             if self.inspector.looks_at_boundaries:
                 self.inspector.at_boundary(name)
-            if self.sampler is not None:
-                self.sampler.closed(name)
         except Exception as error:  # noqa: BLE001 - the training program never stops because of us
             self._fail(error)
 
@@ -330,12 +330,15 @@ class Session:
         if not self.enabled and self.recorder.model.ended:
             return
         self.enabled = False
-        if self.sampler is not None:
-            self.sampler.close()
-            flush(self.sampler, self.recorder)
-            self.sampler = None
-        self.inspector.close()
-        self.recorder.add(self.inspector.cost(self._ordinal))
+        try:
+            if self.sampler is not None:
+                self.sampler.close()
+                flush(self.sampler, self.recorder)
+                self.sampler = None
+            self.inspector.close()
+            self.recorder.add(self.inspector.cost(self._ordinal))
+        except Exception as error:  # noqa: BLE001 - the end of a recording must not be the end of a run
+            self._fail(error)
         self.recorder.close(reason)
 
 
@@ -366,6 +369,13 @@ def _without_last(stack: tuple[str, ...], name: str) -> tuple[str, ...]:
 
 
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()
+
+
+def close_all(reason: str) -> None:
+    """Close every recording that is still open."""
+    for session in list(_sessions):
+        if session.enabled:
+            session.close(reason)
 
 
 def _after_fork_in_child() -> None:

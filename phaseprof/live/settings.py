@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -56,6 +57,8 @@ class Settings:
     max_file_mb: float | None = None
 
     def __post_init__(self) -> None:
+        for name in ("leak_threshold_mb", "track_every"):
+            _require(getattr(self, name) is not None, name, "be a number", None)
         _require(self.budget is None or 0 < self.budget <= 1, "budget", "be in (0, 1] or None", self.budget)
         every = self.report_every
         _require(every is None or every > 0, "report_every", "be > 0 or None", every)
@@ -63,7 +66,9 @@ class Settings:
         _require(self.track_every > 0, "track_every", "be > 0", self.track_every)
         sampled = self.sample_every_s
         _require(sampled is None or sampled >= 0.001, "sample_every_s", "be >= 0.001 or None", sampled)
-        _require(self.max_file_mb is None or self.max_file_mb > 0, "max_file_mb", "be > 0 or None", self.max_file_mb)
+        most = self.max_file_mb
+        _require(most is None or 0 < most < math.inf, "max_file_mb", "be > 0 or None", most)
+        _require(self.run is None or self.run != "", "run", "name a folder, or be None", self.run)
         if not callable(self.on_violation):
             known = ("report", "warn", "raise")
             _require(self.on_violation in known, "on_violation", f"be one of {known} or a callable", self.on_violation)
@@ -137,10 +142,7 @@ def _parse_file(file: Path, text: bytes) -> dict[str, object]:
         # A file that its own tools will complain about must not stop a training run.
         return {}
     values = {name: value for name, value in table.items() if name not in ("phase", "generation", "watch", "track")}
-    try:
-        reject_unknown(values, NAMES, f"{file} [tool.phaseprof]: setting")
-    except UsageError as error:
-        raise UsageError(str(error)) from None
+    reject_unknown(values, NAMES, f"{file} [tool.phaseprof]: setting")
     return values
 
 
@@ -177,4 +179,5 @@ def _to_number(name: str, value: object) -> float | int | None:
     try:
         return int(str(value)) if name in _WHOLE else float(str(value))
     except ValueError:
-        raise UsageError(f"{name} must be a number (got {value!r})") from None
+        kind = "whole number" if name in _WHOLE else "number"
+        raise UsageError(f"{name} must be a {kind} (got {value!r})") from None

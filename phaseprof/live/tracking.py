@@ -5,10 +5,12 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import MethodType
 
 from phaseprof.errors import UsageError
 
 Getter = Callable[[], object]
+_GONE = object()
 
 
 @dataclass
@@ -27,6 +29,10 @@ class TrackList:
         if not isinstance(name, str) or not name:
             raise UsageError(f"track needs a name (got {name!r}); write track('replay', lambda: agent.replay)")
         self.gone.pop(name, None)
+        if isinstance(target, MethodType):
+            # A bound method would keep its object alive; gone with it, it is called no more.
+            self.getters[name] = _weak_method(target)
+            return
         if _is_getter(target):
             self.getters[name] = target  # type: ignore[assignment]  # just checked
             return
@@ -47,7 +53,7 @@ class TrackList:
             except Exception as error:  # noqa: BLE001 - a stranger's getter may raise anything
                 self.gone[name] = f"its getter raised {type(error).__name__}"
                 continue
-            if value is None and isinstance(getter, weakref.ref):
+            if value is _GONE or (value is None and isinstance(getter, weakref.ref)):
                 self.gone[name] = "it was deleted"
                 continue
             self.gone.pop(name, None)
@@ -55,6 +61,19 @@ class TrackList:
         return found
 
 
+def _weak_method(method: MethodType) -> Getter:
+    try:
+        held = weakref.WeakMethod(method)
+    except TypeError:  # its object cannot be held weakly
+        return method
+
+    def ask() -> object:
+        bound = held()
+        return _GONE if bound is None else bound()
+
+    return ask
+
+
 def _is_getter(target: object) -> bool:
-    """Functions, lambdas, methods and partials are getters; a callable object such as a module is an object to size."""
-    return type(target).__name__ in ("function", "method", "builtin_function_or_method", "partial")
+    """Functions, lambdas, built-in methods and partials are getters; a callable module, say, is an object to size."""
+    return type(target).__name__ in ("function", "builtin_function_or_method", "partial")

@@ -6,9 +6,11 @@ import sys
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Union
 
 from phaseprof.errors import UsageError
+from phaseprof.probes.typeinfo import namespace, type_name
 
 Expected = Union[int, tuple[int, int], None]  # noqa: UP007 - evaluated at run time on Python 3.10
 
@@ -48,6 +50,11 @@ class Watched:
         """Whether a bound was given."""
         return self.low >= 0
 
+    def resolve(self) -> None:
+        """Look for the class of a dotted name."""
+        cls = find_class(self.dotted)
+        self.cls = None if cls is None else weakref.ref(cls)
+
     def expectation(self) -> str:
         """The bound as text."""
         return f"exactly {self.low}" if self.low == self.high else f"{self.low} to {self.high}"
@@ -67,30 +74,37 @@ class WatchList:
         """
         low, high = check_expected(expected)
         if isinstance(target, str):
-            name = target.replace(":", ".").rpartition(".")[2]
-            entry = Watched(self._free_name(name, None), low, high, None, dotted=target.replace(":", "."))
+            dotted = target.replace(":", ".")
+            entry = Watched(dotted.rpartition(".")[2], low, high, None, dotted=dotted)
+            entry.resolve()
         elif isinstance(target, type):
-            entry = Watched(self._free_name(target.__name__, target), low, high, weakref.ref(target))
+            if not _has_hash(target):
+                raise UsageError(
+                    f"watch needs a class that can be hashed (got {type_name(target)}); watch a base of it"
+                )
+            entry = Watched(type_name(target).rpartition(".")[2], low, high, weakref.ref(target))
         else:
             raise UsageError(f"watch takes a class or its dotted name (got {target!r}); write watch(Env, expected=2)")
+        entry.name = self._free_name(entry)
         self.entries[entry.name] = entry
         return entry
 
-    def _free_name(self, name: str, cls: type | None) -> str:
+    def _free_name(self, entry: Watched) -> str:
         """The class's short name, or a longer one where two classes share it; watching one again replaces it."""
-        taken = self.entries.get(name)
-        if taken is None or cls is None or taken.cls is None or taken.cls() in (cls, None):
-            return name
-        return f"{cls.__module__}.{cls.__qualname__}"
+        taken = self.entries.get(entry.name)
+        if taken is None or _is_same(taken, entry):
+            return entry.name
+        cls = entry.cls() if entry.cls is not None else None
+        return entry.dotted if cls is None else type_name(cls)
 
     def classes(self) -> dict[type, Watched]:
         """The classes that exist now; dotted names whose module has appeared are resolved on the way."""
         found: dict[type, Watched] = {}
         for entry in self.entries.values():
-            if entry.cls is None:
-                resolve_dotted(entry)
+            if entry.dotted and (entry.cls is None or entry.cls() is None):
+                entry.resolve()
             cls = entry.cls() if entry.cls is not None else None
-            if cls is not None:
+            if cls is not None and _has_hash(cls):
                 found[cls] = entry
         return found
 
@@ -114,16 +128,38 @@ class WatchList:
         return broken
 
 
-def resolve_dotted(entry: Watched) -> None:
-    """Look for the class of a dotted name among the modules the program has imported; import nothing."""
-    parts = entry.dotted.split(".")
+def find_class(dotted: str) -> type | None:
+    """Look for the class of a dotted name among the modules the program has imported; import nothing, run nothing."""
+    parts = dotted.split(".")
     for cut in range(len(parts) - 1, 0, -1):
-        module = sys.modules.get(".".join(parts[:cut]))
-        if module is None:
-            continue
-        found: object = module
+        found: object = sys.modules.get(".".join(parts[:cut]))
         for part in parts[cut:]:
-            found = vars(found).get(part) if isinstance(found, type) or found is module else None
+            found = _member(found, part)
         if isinstance(found, type):
-            entry.cls = weakref.ref(found)
-            return
+            return found
+    return None
+
+
+def _member(owner: object, name: str) -> object:
+    """Look into a module or class without running its code; anything else has nothing to look into."""
+    if isinstance(owner, type):
+        return namespace(owner).get(name)
+    return vars(owner).get(name) if isinstance(owner, ModuleType) else None
+
+
+def _is_same(one: Watched, other: Watched) -> bool:
+    """Whether two entries watch one class, as far as can be told: a class that is gone makes room."""
+    if one.dotted and one.dotted == other.dotted:
+        return True
+    first = one.cls() if one.cls is not None else None
+    second = other.cls() if other.cls is not None else None
+    return first is second if second is not None else first is None and not one.dotted
+
+
+def _has_hash(cls: type) -> bool:
+    """Whether a class can be a key, as its metaclass decides."""
+    try:
+        hash(cls)
+    except Exception:  # noqa: BLE001 - a stranger's metaclass may raise anything
+        return False
+    return True

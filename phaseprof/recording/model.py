@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 
@@ -26,7 +27,10 @@ from phaseprof.recording.series import Series
 
 __all__ = ["CHARGED", "OUTSIDE", "PROCESS_METRICS", "Generation", "PhaseTotals", "ProcessRun", "point_name"]
 
+T = TypeVar("T")
 MAX_NOTES = 1000
+MAX_GENERATIONS = 20_000
+MAX_EVENTS = 5000  # violations, snapshots and the like: the first and the newest are kept
 _BATCH = 16_384  # points folded at once: enough that their fixed costs vanish, and some MiB
 
 
@@ -107,18 +111,18 @@ class ProcessRun:
 
     def _add_plain(self, record: fmt.Record) -> None:
         if isinstance(record, fmt.Violation):
-            self.violations.append(record)
+            _append(self.violations, record)
         elif isinstance(record, fmt.Births):
-            self.births.append(record)
+            _append(self.births, record)
         elif isinstance(record, fmt.Holder):
-            self.holders.append(record)
+            _append(self.holders, record)
         elif isinstance(record, fmt.Collected):
-            self.collected.append(record)
+            _append(self.collected, record)
         elif isinstance(record, fmt.Large):
             self.large = record
         elif isinstance(record, fmt.SnapshotTaken):
             self.fold()
-            self.snapshots.append(record)
+            _append(self.snapshots, record)
         elif isinstance(record, fmt.Cost):
             self.cost = record
         elif isinstance(record, fmt.End):
@@ -133,6 +137,9 @@ class ProcessRun:
 
     def _add_begin(self, record: fmt.GenerationBegin) -> None:
         self.generations.append(Generation(record.g, record.index, record.implied, record.t))
+        if len(self.generations) > MAX_GENERATIONS:
+            # The older a turn, the wider it is apart from its neighbours: bounded, with the newest complete.
+            self.generations[:-8] = self.generations[:-8:2]
 
     def _add_end(self, record: fmt.GenerationEnd) -> None:
         for generation in reversed(self.generations[-8:]):
@@ -190,3 +197,9 @@ class ProcessRun:
     def phase_names(self) -> list[str]:
         """Labels of phases and blocks in the order of their first use."""
         return [label.name for label in self.labels.values() if label.role in ("phase", "block")]
+
+
+def _append(events: list[T], event: T) -> None:
+    events.append(event)
+    if len(events) > MAX_EVENTS:
+        del events[MAX_EVENTS // 4 : MAX_EVENTS // 2]

@@ -52,6 +52,8 @@ class RecordWriter:
         # Re-entrant, because a signal handler or a finalizer may record while a record is being written.
         self._lock = threading.RLock()
         self.fd = -1
+        # The descriptor, where a line may just be appended to it; -1 where only ``write`` knows what to do.
+        self.plain_fd = -1
         self.is_unopened = lazy
         if lazy:
             return
@@ -91,40 +93,43 @@ class RecordWriter:
             raise
         self._close()
         self._identity = identity
-        self._written = len(opening)
+        self._written = 0  # the head does not count: one longer than the bound would begin a file for each record
         self._cut = False
         self.fd = fd
+        self.plain_fd = -1 if self._max_bytes else fd
 
     def write(self, line: bytes) -> None:
         """Append one record, newline included; threads need no lock, since each record is one ``write``.
 
         Cost: one ``write``, 1.1 µs on two shared EPYC cores.
         """
+        if self.is_unopened:
+            self.reopen()
         if self._cut:
             line = b"\n" + line
         try:
             n = os.write(self.fd, line)
         except OSError as error:
-            self._recover(line, error)
+            self.note_failure(error)
             return
-        if n != len(line) or self._cut or self._max_bytes:
-            self._account(n, len(line))
-
-    def _account(self, n: int, expected: int) -> None:
-        """After a write: remember that the disk filled in the middle of a line, and begin the next file when due."""
-        self._cut = n < expected
-        if self._cut:
-            self._lose(os.strerror(errno.ENOSPC))
+        if n < len(line):
+            self.note_cut()
             return
         self._written += n
-        if self._max_bytes and self._written > self._max_bytes:
+        self._cut = False
+        if not self._max_bytes:
+            self.plain_fd = self.fd
+        elif self._written > self._max_bytes:
             self._rotate()
 
-    def _recover(self, line: bytes, error: OSError) -> None:
-        """Open a file that waited for its first record; otherwise count what is lost."""
-        if self.is_unopened and self.reopen():
-            self.write(line)
-            return
+    def note_cut(self) -> None:
+        """The disk filled in the middle of a line: the next one begins on a line of its own."""
+        self._cut = True
+        self.plain_fd = -1
+        self._lose(os.strerror(errno.ENOSPC))
+
+    def note_failure(self, error: OSError) -> None:
+        """A line could not be written; unless room may come back, none will be before the file is opened anew."""
         known = self.why_lost if self.fd < 0 else ""
         self._lose(known or error.strerror or str(error))
         if error.errno not in _NO_ROOM:
@@ -179,7 +184,7 @@ class RecordWriter:
         self._close()
 
     def _close(self) -> None:
-        fd, self.fd = self.fd, -1
+        fd, self.fd, self.plain_fd = self.fd, -1, -1
         if fd < 0:
             return
         with contextlib.suppress(OSError):

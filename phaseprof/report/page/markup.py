@@ -30,7 +30,7 @@ def join(*parts: str) -> Html:
     return Html("".join(map(escape, parts)))
 
 
-def element(name: str, *children: str, **attributes: str | float | bool | None) -> Html:
+def element(name: str, /, *children: str, **attributes: str | float | bool | None) -> Html:
     """Return one element.
 
     Args:
@@ -48,7 +48,7 @@ def element(name: str, *children: str, **attributes: str | float | bool | None) 
         if value is True:
             written.append(f" {label}")
         elif value is not None and value is not False:
-            written.append(f' {label}="{escape(str(value))}"')
+            written.append(f' {label}="{escape(value if isinstance(value, str) else str(value))}"')
     opening = f"<{name}{''.join(written)}>"
     return Html(opening if name in _VOID else f"{opening}{join(*children)}</{name}>")
 

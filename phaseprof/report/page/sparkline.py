@@ -31,8 +31,8 @@ def sparkline(generations: Sequence[int], values: Sequence[float], *, label: str
     area = f"{xs[0]:.1f},{base} {points} {xs[-1]:.1f},{base}"
     return element(
         "svg",
-        element("polygon", points=area, class_="area"),
-        element("polyline", points=points, class_="line"),
+        element("polygon", points=Html(area), class_="area"),
+        element("polyline", points=Html(points), class_="line"),
         element("circle", cx=f"{xs[-1]:.1f}", cy=f"{ys[-1]:.1f}", r=3.5, class_="dot"),
         class_="spark", viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=label,
     )  # fmt: skip

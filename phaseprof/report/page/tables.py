@@ -1,8 +1,6 @@
-"""The sections below the findings: each a heading, a chart or table, and nothing where there is no data."""
+"""The tables of the page: each is empty where there is no data."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Mapping, Sequence
 
 from phaseprof.recording.model import ProcessRun
 from phaseprof.report.access import Generations, bounds_text, metrics_under
@@ -10,44 +8,15 @@ from phaseprof.report.cost import CostReport
 from phaseprof.report.counts import CountsReport, WatchedCount
 from phaseprof.report.explained import ExplainedReport
 from phaseprof.report.large import LargeObjectsReport
-from phaseprof.report.page.charts import Chart
 from phaseprof.report.page.heat import charge_metrics, phase_charges
 from phaseprof.report.page.markup import Html, element, join, table
 from phaseprof.report.page.sparkline import sparkline
-from phaseprof.report.page.words import metric_words, plural, reading
+from phaseprof.report.page.words import metric_words
 from phaseprof.report.tracked import TrackedReport
 from phaseprof.report.text import count_text
 from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 
 MAX_ROWS = 40
-MAX_NOTES = 60
-
-
-def section(prefix: str, key: str, title: str, *children: str) -> Html:
-    """Return a section with its heading."""
-    title_id = f"{prefix}-{key}-title"
-    return element(
-        "section", element("h2", title, id=title_id), *children, class_=f"part {key}", aria_labelledby=title_id
-    )
-
-
-def figure(prefix: str, chart: Chart) -> Html:
-    """Return the place where the page's script draws a chart, with a switch where there is more than one view."""
-    chart_id = f"{prefix}-{chart.key}"
-    switch = _switch(chart_id, chart) if len(chart.views) > 1 else ""
-    head = element("div", element("h3", chart.title), switch, class_="head")
-    place = element("div", id=chart_id, class_=f"chart {chart.size}", role="img", aria_label=chart.caption)
-    return element("figure", head, place, element("figcaption", chart.caption), class_="plot")
-
-
-def _switch(chart_id: str, chart: Chart) -> Html:
-    groups: dict[str, list[Html]] = {}
-    for at, view in enumerate(chart.views):
-        groups.setdefault(str(view.get("group", "")), []).append(element("option", str(view["name"]), value=at))
-    inner = [element("optgroup", *options, label=name) if name else join(*options) for name, options in groups.items()]
-    return element(
-        "label", element("span", "Show "), element("select", *inner, data_chart=chart_id), class_="switch live-only"
-    )
 
 
 def phases_table(process: ProcessRun) -> Html:
@@ -191,22 +160,8 @@ def _budget(text: str) -> str:
 
 def large_table(report: LargeObjectsReport) -> Html:
     """Return the large objects of the newest look."""
-    rows = [(o.type_name, format_bytes(o.size_bytes), o.holder or "-", o.detail or "-") for o in report.objects]
+    rows = [(o.type_name, format_bytes(o.size_bytes), o.holder or "-", o.detail or "-") for o in report.objects or ()]
     return table(("Type", "Size", "Held by", "Detail"), rows[:MAX_ROWS], caption="Large objects") if rows else Html("")
-
-
-def bullet_list(items: Sequence[str], *, most: int = MAX_NOTES) -> Html:
-    """Return a list, cut with a count where it is long."""
-    shown = [element("li", item) for item in items[:most]]
-    more = [element("li", f"{len(items) - most:,} more are in the recording")] if len(items) > most else []
-    return element("ul", *shown, *more, class_="plain")
-
-
-def definition_list(facts: Iterable[tuple[str, str]]) -> Html:
-    """Return names and values; those without a value are left out."""
-    return element(
-        "dl", *(element("div", element("dt", n), element("dd", t)) for n, t in facts if t), class_="facts"
-    )
 
 
 def snapshots_table(process: ProcessRun) -> Html:
@@ -221,14 +176,3 @@ def snapshots_table(process: ProcessRun) -> Html:
         rows.append((one.label, names.name(one.g) if one.g >= 0 else "-", "-" if ram is None else format_bytes(ram),
                      change))  # fmt: skip
     return table(("Snapshot", "Generation", "Memory", "Change"), rows, caption="Snapshots") if rows else Html("")
-
-
-def views_tree(charts: Iterable[Chart], prefix: str) -> Mapping[str, object]:
-    """Return the charts' data by the identifier of their place on the page."""
-    return {f"{prefix}-{chart.key}": list(chart.views) for chart in charts}
-
-
-__all__ = [
-    "bullet_list", "cost_table", "counts_table", "definition_list", "explained_bars", "figure", "large_table",
-    "phases_table", "plural", "reading", "section", "snapshots_table", "tracked_table", "types_table", "views_tree",
-]  # fmt: skip

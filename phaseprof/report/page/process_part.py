@@ -1,0 +1,162 @@
+"""Everything the page shows of one process, and the data of its charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from phaseprof.recording.model import ProcessRun
+from phaseprof.report.access import count_generations
+from phaseprof.report.page import charts, tables
+from phaseprof.report.page.charts import Chart
+from phaseprof.report.page.findings import findings_list
+from phaseprof.report.page.heat import heat_chart
+from phaseprof.report.page.layout import bullet_list, definition_list, figure, section
+from phaseprof.report.page.limits import looked_at, not_looked_at
+from phaseprof.report.page.markup import Html, element, join
+from phaseprof.report.page.trend import trend_chart
+from phaseprof.report.page.words import plural
+from phaseprof.report.run import ProcessHeader, ProcessSection
+from phaseprof.report.summary import SummaryReport
+from phaseprof.units import format_duration
+
+
+@dataclass
+class ProcessPart:
+    """Builds the markup of one process section by section, and collects its charts on the way.
+
+    Attributes:
+        process: the recording.
+        report: its reports.
+        prefix: leads every identifier, so that several processes share one page.
+        most: readings drawn of each metric, about.
+        charts: the charts' views by the identifier of their place.
+    """
+
+    process: ProcessRun
+    report: ProcessSection
+    prefix: str
+    most: int
+    charts: dict[str, Sequence[Mapping[str, object]]] = field(default_factory=dict)
+
+    def markup(self) -> Html:
+        """Return the markup; afterwards :attr:`charts` is complete."""
+        return join(*self._sections())
+
+    def names(self) -> dict[str, object]:
+        """Return how the user names generations: a number to add to the ordinal, or names by ordinal."""
+        named = [(g.ordinal, g.index) for g in self.process.generations if g.index != ""]
+        shifts = {index - ordinal if isinstance(index, int) else None for ordinal, index in named}
+        if not shifts or shifts == {0}:
+            return {"shift": 0}
+        shift = shifts.pop()
+        if not shifts and shift is not None:
+            return {"shift": shift}
+        return {"shift": 0, "names": {str(ordinal): str(index) for ordinal, index in named}}
+
+    def _figure(self, chart: Chart | None) -> Html:
+        if chart is None:
+            return Html("")
+        self.charts[f"{self.prefix}-{chart.key}"] = chart.views
+        return figure(self.prefix, chart)
+
+    def _section(self, key: str, title: str, *children: Html) -> Html:
+        return section(self.prefix, key, title, *children) if any(children) else Html("")
+
+    def _sections(self) -> Iterator[Html]:
+        process, summary = self.process, self.report.summary
+        yield self._findings(summary)
+        trend = trend_chart(process, most=self.most, first=_first_metric(summary))
+        yield self._section("trend", "Memory over the run", self._figure(trend) or _no_reading())
+        yield self._section("phases", "Phases", self._figure(heat_chart(process)), tables.phases_table(process))
+        yield self._counts(summary)
+        yield self._section(
+            "tracked", "Tracked names", self._figure(charts.tracked_chart(process)),
+            tables.tracked_table(process, summary.tracked),
+        )  # fmt: skip
+        yield self._section("devices", "GPU memory", *map(self._figure, charts.device_charts(process)))
+        if summary.explained.first is not None:
+            bars = tables.explained_bars(summary.explained)
+            yield self._section("explained", "Growth of resident memory, explained", bars)
+        yield self._section("throughput", "Throughput", self._figure(charts.throughput_chart(summary.rollout)))
+        yield self._section("large", "Large objects", tables.large_table(summary.large_objects))
+        yield self._section("snapshots", "Snapshots", tables.snapshots_table(process))
+        yield self._section("cost", "What profiling cost", tables.cost_table(summary.cost))
+        yield self._limits(summary)
+
+    def _findings(self, summary: SummaryReport) -> Html:
+        looked = (
+            Html("") if summary.findings.n_leaks else
+            element("div", element("p", "What was looked at:", class_="label"), bullet_list(looked_at(self.process)),
+                    class_="looked")
+        )  # fmt: skip
+        verdict = element("p", verdict_words(self.process, summary), class_=f"verdict {tone(self.process, summary)}")
+        found = findings_list(summary.findings, prefix=self.prefix)
+        return section(self.prefix, "findings", "Findings", verdict, looked, found)
+
+    def _counts(self, summary: SummaryReport) -> Html:
+        drawn = [self._figure(chart) for chart in charts.count_charts(self.process, summary.counts)]
+        grid = element("div", *drawn, class_="grid") if drawn else Html("")
+        types = tables.types_table(self.process)
+        types = join(element("h3", "Types that grew most"), types) if types else types
+        return self._section("counts", "Object counts", grid, tables.counts_table(summary.counts), types)
+
+    def _limits(self, summary: SummaryReport) -> Html:
+        missing = bullet_list(not_looked_at(self.process, summary))
+        notes = self.report.header.notes
+        told = join(element("h3", "Notes of the recording"), bullet_list(notes)) if notes else Html("")
+        who = join(element("h3", "The recording"), definition_list(_header_facts(self.report.header)))
+        return self._section("limits", "What was not looked at", missing, told, who)
+
+
+def _no_reading() -> Html:
+    return element("p", "No memory reading was recorded inside a generation.", class_="empty")
+
+
+def _first_metric(summary: SummaryReport) -> str:
+    """The metric the trend opens with: the one that voted, if it is a device's; private memory otherwise."""
+    voted = next((e.finding.metric for e in summary.findings.entries if e.finding.verdict == "leak"), "")
+    return voted if voted.endswith("/allocated_bytes") else "anonymous_bytes"
+
+
+def verdict_words(process: ProcessRun, summary: SummaryReport) -> str:
+    """Say in one line what was found, and on what grounds."""
+    n = count_generations(process)
+    over = f" in {plural(n, 'generation')}" if n else ""
+    report = summary.findings
+    if report.n_leaks:
+        return f"{plural(report.n_leaks, 'leak')} found{over}."
+    if not n:
+        return "No leak found, but no generation was recorded: there is nothing to judge by."
+    broken = summary.counts.n_broken
+    if broken:
+        return f"No leak found{over}, but {plural(broken, 'expectation')} of object counts is broken."
+    if report.entries and all(entry.finding.verdict == "too short" for entry in report.entries):
+        return f"No leak found{over}, but the run is too short to say there is none."
+    return f"No leak found{over}" + ("; what follows is good to know." if report.entries else ".")
+
+
+def tone(process: ProcessRun, summary: SummaryReport) -> str:
+    """Return the class that colours a process's verdict."""
+    if summary.findings.n_leaks:
+        return "bad"
+    judged = any(entry.finding.verdict != "too short" for entry in summary.findings.entries)
+    too_short = bool(summary.findings.entries) and not judged
+    return "warn" if summary.counts.n_broken or too_short or not count_generations(process) else "good"
+
+
+def _header_facts(header: ProcessHeader) -> list[tuple[str, str]]:
+    where = f"rank {header.rank} of {header.world_size}, pid {header.pid}" + (f" on {header.host}" if header.host else "")
+    versions = (("phaseprof", header.phaseprof), ("Python", header.python), ("torch", header.torch))
+    return [
+        ("Process", where), ("Command", " ".join(header.argv)),
+        ("Versions", ", ".join(f"{name} {version}" for name, version in versions if version)),
+        ("Length", f"{format_duration(header.duration_s)}, {plural(header.n_generations, 'generation')}"),
+        ("Records", f"{header.n_records:,}"), ("Closed", header.ended or "no: still running, or ended abruptly"),
+    ]  # fmt: skip
+
+
+def rank_title(header: ProcessHeader) -> str:
+    """Name a process in the list of processes."""
+    return f"Rank {header.rank} (pid {header.pid})"
+
