@@ -60,6 +60,11 @@ class Cause:
         return self.holder is not None and self.holder.root == "garbage"
 
     @property
+    def is_confirmed_garbage(self) -> bool:
+        """Whether a collection freed most of the survivors, so that nothing can hold them."""
+        return self.is_garbage and any(s.collected is not None and s.collected.freed for s in self.symptoms.values())
+
+    @property
     def is_rooted(self) -> bool:
         """Whether a holder in Python was found; what C++ or dead cycles hold has none."""
         return self.holder is not None and self.holder.root not in NO_ROOT and not self.is_garbage
@@ -142,7 +147,7 @@ def _adopt_orphans(causes: list[Cause]) -> list[Cause]:
     rooted = [cause for cause in causes if cause.is_rooted]
     kept = []
     for cause in causes:
-        if cause.is_rooted or cause.is_garbage:
+        if cause.is_rooted or cause.is_confirmed_garbage:
             kept.append(cause)
             continue
         home = next((r for r in rooted if _phases(r) & _phases(cause) and _fits(r, cause)), None)

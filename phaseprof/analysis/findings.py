@@ -74,8 +74,9 @@ def _finding(
     verdict = _verdict(process, cause, main, subject, rate, horizon)
     holder = tuple(cause.holder.steps) if cause.holder is not None and not cause.is_garbage else ()
     judgement = main.judgement
+    phase = name_phase(cause, main) or counted_phase(symptoms)
     finding = Finding(
-        verdict=verdict, kind=kind, phase=name_phase(cause, main) or counted_phase(symptoms), subject=subject, holder=holder, metric=main.key,
+        verdict=verdict, kind=kind, phase=phase, subject=subject, holder=holder, metric=main.key,
         slope=judgement.slope, slope_unit=unit_of(main.key), slope_low=judgement.slope_low,
         slope_high=judgement.slope_high, since_generation=judgement.since, confidence=judgement.confidence,
         eta_s=horizon.seconds_left(rate), advice=advise(kind, subject, holder),

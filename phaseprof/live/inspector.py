@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-
-import numpy as np
 
 from phaseprof.errors import PhaseprofError, ProbeUnavailable
 from phaseprof.live import families, suspicion
 from phaseprof.live.budget import Budget
+from phaseprof.live.containers import ContainerWatch
 from phaseprof.live.escalation import HOLDERS_NS, Escalation, Investigation
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
@@ -36,14 +34,6 @@ NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "chi
           "shm_bytes", "shm_segments", "graph_nodes")  # fmt: skip
 
 
-@dataclass(frozen=True)
-class GrowingContainer:
-    """A builtin container that grew at every census lately: (generation, length) of each."""
-
-    kind: str
-    history: list[tuple[int, int]]
-
-
 class Inspector:
     """Reads counters, counts, sizes and the heap between generations, and decides what deserves a closer look."""
 
@@ -59,9 +49,7 @@ class Inspector:
         self.escalation = Escalation(budget, recorder.add, budget.clock)
         self._probes = _open_counters(recorder)
         self._gc = GcWatch()
-        self._known_ids = np.empty(0, np.int64)
-        self._known_lengths = np.empty(0, np.int64)
-        self._growing: dict[int, GrowingContainer] = {}
+        self._containers = ContainerWatch()
         self._counts: dict[str, int] = {}
         self._last_done: dict[str, int] = {}
         self._n_types = 0
@@ -242,7 +230,7 @@ class Inspector:
         if reading.pinned.n_buffers:
             figures["pinned_bytes"] = float(reading.pinned.buffer_bytes)
         figures.update(self._changed_counts(reading.counts))
-        self._follow_containers(reading.containers, generation)
+        self._containers.see(reading.containers, generation)
         self._record(generation, figures)
 
     def _changed_counts(self, counts: Mapping[str, int]) -> dict[str, float]:
@@ -251,28 +239,6 @@ class Inspector:
         changed.update({n: 0 for n in self._counts if n not in counts})
         self._counts = dict(counts)
         return {f"count/{name}": float(count) for name, count in changed.items()}
-
-    def _follow_containers(self, now: Mapping[int, tuple[str, int, int]], generation: int) -> None:
-        """Keep the lengths of containers that have grown at every census since the first of their growth.
-
-        What every container measured last time is kept as two arrays, sixteen bytes each: containers are many.
-        """
-        before = dict(zip(self._known_ids.tolist(), self._known_lengths.tolist(), strict=True))
-        growing: dict[int, GrowingContainer] = {}
-        for identity, (kind, length, _) in now.items():
-            old = before.get(identity)
-            if old is None or length < old:
-                continue
-            known = self._growing.get(identity)
-            if length > old:
-                at = self._last_done.get("heap walk", generation - 1)
-                history = known.history if known and known.kind == kind else [(at, old)]
-                growing[identity] = GrowingContainer(kind, [*history[-suspicion.RECENT :], (generation, length)])
-            elif known is not None and known.kind == kind:
-                growing[identity] = known
-        self._growing = growing
-        self._known_ids = np.fromiter(now, np.int64, len(now))
-        self._known_lengths = np.fromiter((length for _, length, _ in now.values()), np.int64, len(now))
 
     # --- suspicion --------------------------------------------------------------------------------------------------
 
@@ -327,9 +293,7 @@ class Inspector:
         return None
 
     def _suspect_containers(self, generation: int) -> None:
-        steady = [(i, c) for i, c in self._growing.items() if len(c.history) > suspicion.LEAST_READINGS]
-        steady.sort(key=lambda item: item[1].history[0][1] - item[1].history[-1][1])
-        for identity, grown in steady[:4]:
+        for identity, grown in self._containers.steadiest(4):
             kind = grown.kind.rpartition(".")[2]
             key = f"container/{kind}@{identity:x}"
             if (AT, key) not in self._recorder.model.series:

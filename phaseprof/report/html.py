@@ -22,7 +22,7 @@ from phaseprof.records import Finding
 from phaseprof.report.page.charts import Chart, lines
 from phaseprof.report.page.layout import figure, section
 from phaseprof.report.page.markup import Html, element, join, json_text, table
-from phaseprof.report.page.process_part import ProcessPart, rank_title, tone
+from phaseprof.report.page.process_part import ProcessPart, rank_title, tone, verdict_words
 from phaseprof.report.page.trend import MOST_A_METRIC
 from phaseprof.report.page.words import plural
 from phaseprof.report.access import memory_point, series_of
@@ -85,7 +85,7 @@ def _parts(run: Run, findings: Sequence[Sequence[Finding]], ranks: Sequence[Rank
     chosen = sorted(order[:MAX_PROCESSES])
     most = max(_LEAST_A_METRIC, MOST_A_METRIC // max(1, len(chosen)))
     return [
-        ProcessPart(run.processes[at], _section_of(run, run.processes[at], findings[at]), f"p{at}", most)
+        ProcessPart(run.processes[at], _section_of(run, run.processes[at], findings[at]), f"p{at}", most, len(ranks) == 1)
         for at in chosen
     ]  # fmt: skip
 
@@ -128,13 +128,15 @@ def _banner(run: Run, ranks: Sequence[RankRow], parts: Sequence[ProcessPart]) ->
     n_leaks = sum(row.n_leaks for row in ranks)
     if not ranks:
         words, kind = "Nothing was recorded: the run has no process.", "warn"
+    elif len(ranks) == 1:
+        words = verdict_words(parts[0].process, parts[0].report.summary)
+        kind = tone(parts[0].process, parts[0].report.summary)
     elif n_leaks:
-        where = f" in {leaking} of {plural(len(ranks), 'process')}" if len(ranks) > 1 else ""
-        words, kind = f"{plural(n_leaks, 'leak')} found{where}", "bad"
+        words, kind = f"{plural(n_leaks, 'leak')} found in {leaking} of {plural(len(ranks), 'process')}", "bad"
     else:
         tones = {tone(part.process, part.report.summary) for part in parts}
         kind = "warn" if "warn" in tones else "good"
-        words = "No leak found" + (", but read on" if kind == "warn" else "")
+        words = f"No leak found in {plural(len(ranks), 'process')}" + (", but read on" if kind == "warn" else "")
     header = parts[0].report.header if parts else None
     command = element("p", element("code", " ".join(header.argv)), class_="command") if header and header.argv else ""
     return element(

@@ -26,6 +26,8 @@ _POOLS = (
 class Chart:
     """One chart: ``caption`` says in words what it shows, ``views`` what the reader can choose between.
 
+    ``title`` is empty where the section says it already.
+
     A view is JSON-ready: ``name``, ``kind`` (path, lines or heat), ``unit`` (bytes, count or rate) and its data.
     """
 
@@ -98,7 +100,7 @@ def tracked_chart(process: ProcessRun) -> Chart | None:
         return None
     more = f"; the largest {len(drawn)} of {len(found)}" if len(found) > len(drawn) else ""
     caption = f"Deep size of {plural(len(drawn), 'tracked name')} at the end of each generation{more}"
-    return Chart("tracked", "Sizes over the run", caption, ({"kind": "lines", "unit": "bytes", "lines": drawn},))
+    return Chart("tracked", "", caption, ({"kind": "lines", "unit": "bytes", "lines": drawn},))
 
 
 def device_charts(process: ProcessRun) -> list[Chart]:
@@ -130,4 +132,4 @@ def throughput_chart(rollout: RolloutReport) -> Chart | None:
     change = rollout.throughput_change
     words = "" if change is None else f"; the newest quarter against the first: {change:+.0%}"
     view = {"kind": "lines", "unit": "rate", "lines": [drawn]}
-    return Chart("throughput", "Throughput", f"Items per second in each generation{words}", (view,), "short")
+    return Chart("throughput", "", f"Items per second in each generation{words}", (view,), "short")

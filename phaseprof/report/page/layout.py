@@ -22,7 +22,8 @@ def figure(prefix: str, chart: Chart) -> Html:
     """Return the place where the page's script draws a chart, with a switch where there is more than one view."""
     chart_id = f"{prefix}-{chart.key}"
     switch = _switch(chart_id, chart) if len(chart.views) > 1 else ""
-    head = element("div", element("h3", chart.title), switch, class_="head")
+    title = element("h3", chart.title) if chart.title else ""
+    head = element("div", title, switch, class_="head") if title or switch else ""
     place = element("div", id=chart_id, class_=f"chart {chart.size}", role="img", aria_label=chart.caption)
     return element("figure", head, place, element("figcaption", chart.caption), class_="plot")
 

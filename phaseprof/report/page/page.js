@@ -138,7 +138,7 @@
 
   function layoutFor(own, isSmall) {
     const axis = { gridcolor: css("--grid"), zerolinecolor: css("--line"), linecolor: css("--line"),
-      tickfont: { color: css("--muted") }, title: { font: { color: css("--muted") } } };
+      tickfont: { color: css("--muted") }, title: { font: { color: css("--muted"), size: 12 } } };
     const narrow = isNarrow();
     const whole = {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", dragmode: narrow ? false : "zoom",
@@ -154,8 +154,9 @@
     return whole;
   }
 
-  const CONFIG = { responsive: true, displaylogo: false, doubleClick: "reset",
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
+  // Named one by one: none of these sends anything anywhere.
+  const BUTTONS = [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"]];
+  const CONFIG = { responsive: true, displaylogo: false, doubleClick: "reset", modeBarButtons: BUTTONS };
   const SMALL = { ...CONFIG, displayModeBar: false };
   const chosen = {};
   const drawn = new Set();

@@ -30,6 +30,7 @@ class ProcessPart:
         report: its reports.
         prefix: leads every identifier, so that several processes share one page.
         most: readings drawn of each metric, about.
+        is_alone: whether no other process is shown, so that the page's banner has said the verdict.
         charts: the charts' views by the identifier of their place.
     """
 
@@ -37,6 +38,7 @@ class ProcessPart:
     report: ProcessSection
     prefix: str
     most: int
+    is_alone: bool = True
     charts: dict[str, Sequence[Mapping[str, object]]] = field(default_factory=dict)
 
     def markup(self) -> Html:
@@ -90,7 +92,8 @@ class ProcessPart:
             element("div", element("p", "What was looked at:", class_="label"), bullet_list(looked_at(self.process)),
                     class_="looked")
         )  # fmt: skip
-        verdict = element("p", verdict_words(self.process, summary), class_=f"verdict {tone(self.process, summary)}")
+        words = f"{verdict_words(self.process, summary)}."
+        verdict = element("p", words, class_=f"verdict {tone(self.process, summary)}") if not self.is_alone else Html("")
         found = findings_list(summary.findings, prefix=self.prefix)
         return section(self.prefix, "findings", "Findings", verdict, looked, found)
 
@@ -125,15 +128,15 @@ def verdict_words(process: ProcessRun, summary: SummaryReport) -> str:
     over = f" in {plural(n, 'generation')}" if n else ""
     report = summary.findings
     if report.n_leaks:
-        return f"{plural(report.n_leaks, 'leak')} found{over}."
+        return f"{plural(report.n_leaks, 'leak')} found{over}"
     if not n:
-        return "No leak found, but no generation was recorded: there is nothing to judge by."
+        return "No leak found, but no generation was recorded: there is nothing to judge by"
     broken = summary.counts.n_broken
     if broken:
-        return f"No leak found{over}, but {plural(broken, 'expectation')} of object counts is broken."
+        return f"No leak found{over}, but {plural(broken, 'expectation')} of object counts {'is' if broken == 1 else 'are'} broken"
     if report.entries and all(entry.finding.verdict == "too short" for entry in report.entries):
-        return f"No leak found{over}, but the run is too short to say there is none."
-    return f"No leak found{over}" + ("; what follows is good to know." if report.entries else ".")
+        return f"No leak found{over}, but the run is too short to say there is none"
+    return f"No leak found{over}" + ("; what follows is good to know" if report.entries else "")
 
 
 def tone(process: ProcessRun, summary: SummaryReport) -> str:

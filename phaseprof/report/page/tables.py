@@ -17,6 +17,7 @@ from phaseprof.report.text import count_text
 from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 
 MAX_ROWS = 40
+_JOBS = 8  # of the costs, shown at once
 
 
 def phases_table(process: ProcessRun) -> Html:
@@ -145,10 +146,13 @@ def cost_table(report: CostReport) -> Html:
         for job, seconds in sorted(report.spent_s.items(), key=lambda item: -item[1])[:MAX_ROWS]
     ]
     rows += [(job, "-", "-", f"{n:,}") for job, n in sorted(report.skipped.items()) if job not in report.spent_s and n]
+    head, rest = rows[:_JOBS], rows[_JOBS:]
     share = "" if report.share is None else f", {report.share:.2%} of {format_duration(report.wall_s)}"
     budget = f" The budget was {_budget(report.budget)}." if report.budget else ""
     said = element("p", f"Profiling took {format_duration(report.total_s)}{share}.{budget}")
-    return join(said, table(("Job", "Took", "Of wall time", "Put off"), rows, caption="Cost by job"))
+    titles = ("Job", "Took", "Of wall time", "Put off")
+    more = element("details", element("summary", f"{len(rest)} more jobs"), table(titles, rest, caption="Other jobs"))
+    return join(said, table(titles, head, caption="Cost by job"), more if rest else "")
 
 
 def _budget(text: str) -> str:

@@ -37,7 +37,7 @@ def trend_chart(process: ProcessRun, *, most: int = MOST_A_METRIC, first: str = 
         return None
     end = _end_of(_points_of(process, names[0]))
     caption = f"{metric_words(names[0])} {change_words(names[0], end.values)} over {plural(len(end), 'reading')}"
-    return Chart("trend", "Memory over the run", caption, tuple(views))
+    return Chart("trend", "", caption, tuple(views))
 
 
 def _metrics(process: ProcessRun) -> Iterator[str]:
