@@ -64,7 +64,7 @@ def _time_rows(plain: Path, rounds: int) -> list[dict[str, object]]:
     ours_s, peer_s = _interleaved_medians_s(lambda: str(analyse_snapshots(plain)), peer, rounds)
     return [
         {
-            "name": "report on a snapshot of 380,000 blocks, seconds",
+            "name": "report on a snapshot of 380,000 blocks",
             "ours": round(ours_s, 3),
             "peer": round(peer_s, 3),
             "peer_name": "pickle.load + torch.cuda._memory_viz.segsum",
@@ -80,7 +80,8 @@ def _memory_rows(plain: Path) -> list[dict[str, object]]:
     ours, peer = (_bytes_of(program, plain) for program in (_OUR_PEAK, _LOADED_OBJECT))
     return [
         {
-            "name": "peak memory for that report, bytes",
+            "name": "peak memory for that report",
+            "unit": "bytes",
             "ours": ours,
             "peer": peer,
             "peer_name": "the loaded object alone",

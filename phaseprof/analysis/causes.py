@@ -31,7 +31,16 @@ PLUMBING = CONTAINERS | {
 }  # fmt: skip
 
 
+# Of the survivors of a type that mixes dead cycles with living objects, this share must go in a collection.
+FREED_SHARE = 0.3
+# Nodes of an autograd graph, as torch names them; their Python objects come and go with whoever looks at them.
+_NODE = re.compile(r"Backward\d+$|^AccumulateGrad$|^UntypedStorage$")
 NO_ROOT = frozenset({"outside Python", "garbage", "unknown (search stopped)", ""})
+
+
+def is_plumbing(subject: str) -> bool:
+    """Whether a type only carries or accompanies others."""
+    return subject in PLUMBING or _NODE.search(subject) is not None
 
 
 @dataclass
@@ -54,9 +63,8 @@ class Cause:
     @property
     def is_garbage(self) -> bool:
         """Whether survivors are dead cycles: no root reaches them, or a collection freed most of them."""
-        asked = [s.collected for s in self.symptoms.values() if s.collected is not None and s.collected.asked]
-        if asked:
-            return any(c.freed >= 0.5 * c.asked for c in asked)
+        if any(s.collected is not None and s.collected.asked for s in self.symptoms.values()):
+            return any(map(_was_freed, self.symptoms.values()))
         return self.holder is not None and self.holder.root == "garbage"
 
     @property
@@ -87,6 +95,7 @@ def join(symptoms: Mapping[str, Symptom]) -> list[Cause]:
     """Group rising symptoms by holder; dead cycles are one cause; those without a holder come last, each alone."""
     held: dict[tuple[str, ...], Cause] = {}
     alone: list[Cause] = []
+    is_confirmed = any(_was_freed(s) for s in symptoms.values())
     for key, symptom in symptoms.items():
         if not symptom.rises:
             continue
@@ -94,7 +103,8 @@ def join(symptoms: Mapping[str, Symptom]) -> list[Cause]:
         if holder is None:
             alone.append(Cause(None, {key: symptom}))
             continue
-        place = ("garbage",) if _is_dead(symptom) else place_of(holder)
+        dead = _was_freed(symptom) or (is_confirmed and holder.root == "garbage" and symptom.collected is None)
+        place = ("garbage",) if dead else place_of(holder)
         cause = held.setdefault(place, Cause(holder))
         cause.symptoms[key] = symptom
         if _tells_more(symptom, cause):
@@ -102,11 +112,10 @@ def join(symptoms: Mapping[str, Symptom]) -> list[Cause]:
     return _adopt_orphans([*_merge_nested(held), *alone])
 
 
-def _is_dead(symptom: Symptom) -> bool:
+def _was_freed(symptom: Symptom) -> bool:
+    """Whether a confirming collection got rid of a good part of the survivors."""
     collected = symptom.collected
-    if collected is not None and collected.asked:
-        return collected.freed >= 0.5 * collected.asked
-    return symptom.holder is not None and symptom.holder.root == "garbage"
+    return collected is not None and collected.asked > 0 and collected.freed >= FREED_SHARE * collected.asked
 
 
 def place_of(holder: fmt.Holder) -> tuple[str, ...]:
@@ -136,7 +145,7 @@ def _tells_more(symptom: Symptom, cause: Cause) -> bool:
 def _weight(symptom: Symptom) -> int:
     if symptom.key.startswith("container/"):
         return 0
-    return 1 if symptom.subject in PLUMBING else 2
+    return 1 if is_plumbing(symptom.subject) else 2
 
 
 def _adopt_orphans(causes: list[Cause]) -> list[Cause]:
@@ -150,12 +159,18 @@ def _adopt_orphans(causes: list[Cause]) -> list[Cause]:
         if cause.is_rooted or cause.is_confirmed_garbage:
             kept.append(cause)
             continue
-        home = next((r for r in rooted if _phases(r) & _phases(cause) and _fits(r, cause)), None)
+        home = next((r for r in rooted if _belongs(cause, r)), None)
         if home is None:
             kept.append(cause)
         else:
             home.symptoms.update(cause.symptoms)
     return kept
+
+
+def _belongs(orphan: Cause, home: Cause) -> bool:
+    if all(key.startswith("count/") and is_plumbing(s.subject) for key, s in orphan.symptoms.items()):
+        return any(s.judgement.verdict == "leak" for s in home.symptoms.values())
+    return bool(_phases(home) & _phases(orphan)) and _fits(home, orphan)
 
 
 def _phases(cause: Cause) -> set[str]:
@@ -178,7 +193,7 @@ def _merge_nested(held: Mapping[tuple[str, ...], Cause]) -> list[Cause]:
             kept[place] = held[place]
             continue
         whole, inner = kept[outer], held[place]
-        if whole.holder is not None and not whole.holder.container and whole.item in PLUMBING:
+        if whole.holder is not None and not whole.holder.container and is_plumbing(whole.item):
             whole.holder = inner.holder  # the outer one ends at what only carries the inner one's object
         whole.symptoms.update(inner.symptoms)
     return list(kept.values())

@@ -51,7 +51,7 @@ def find_leaks(process: ProcessRun, *, leak_threshold_mb: float = 5.0) -> tuple[
     leaks = [f for f in found if f.verdict == "leak"]
     counted = counter_causes(process, symptoms, leaks, horizon)
     leaks = [f for f in leaks if not is_explained(f, counted)]
-    rest = [f for f in found if f.verdict != "leak"]
+    rest = [f for f in found if f.verdict == "filling" or (f.verdict != "leak" and not leaks)]
     tracked = [] if leaks else _tracked(symptoms, leak_threshold_mb, horizon)
     broken = _broken_expectations(process, [*leaks, *counted])
     every = [*counted, *leaks, *broken, *tracked, *rest]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, PLUMBING, TENSORS, Cause
+from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, Cause, is_plumbing
 from phaseprof.analysis.symptoms import Symptom
 from phaseprof.records import Finding
 from phaseprof.units import format_bytes, format_duration
@@ -23,11 +23,11 @@ def name_kind(cause: Cause) -> tuple[str, str | None]:
     inside = cause.subjects()
     if cause.is_garbage:
         return "garbage", _telling(cause) or ("Tensor" if cause.of_kind("storages/") else item or None)
-    if cause.of_kind("graph_") and (item in TENSORS or not item or item in PLUMBING):
+    if cause.of_kind("graph_") and (item in TENSORS or not item or is_plumbing(item)):
         return "autograd graph", "Tensor"
     if item in KIND_OF_TYPE:
         return KIND_OF_TYPE[item], item
-    if item and item not in PLUMBING:
+    if item and not is_plumbing(item):
         return "objects", item
     if cause.of_kind("storages/"):
         return "tensors", "Tensor"
@@ -42,7 +42,7 @@ def name_kind(cause: Cause) -> tuple[str, str | None]:
 def _telling(cause: Cause) -> str | None:
     """The type that says most: the user's own before tensors, the heaviest first; nothing if all are plumbing."""
     subjects = cause.subjects()
-    own = subjects - PLUMBING - set(KIND_OF_TYPE)
+    own = {subject for subject in subjects - set(KIND_OF_TYPE) if not is_plumbing(subject)}
     known = subjects & set(KIND_OF_TYPE)
     return max(sorted(own or known), key=cause.weight_of, default=None)
 
@@ -67,7 +67,7 @@ def main_symptom(cause: Cause, kind: str, subject: str | None) -> Symptom:
         key=lambda s: (
             s.judgement.verdict != "leak",
             not s.key.startswith(wanted) if wanted else s.subject != subject,
-            s.subject in PLUMBING,
+            is_plumbing(s.subject),
             -s.judgement.confidence,
         ),
     )
@@ -94,7 +94,7 @@ def name_phase(cause: Cause, main: Symptom) -> str | None:
     """The phase of the main symptom's survivors, else of the most telling other one."""
     if main.phase():
         return main.phase()
-    others = sorted(cause.symptoms.values(), key=lambda s: (s.subject in PLUMBING, s.key.startswith("container/")))
+    others = sorted(cause.symptoms.values(), key=lambda s: (is_plumbing(s.subject), s.key.startswith("container/")))
     return next((s.phase() for s in others if s.phase()), None)
 
 

@@ -18,6 +18,7 @@ COMMANDS = (
     ("run", "phaseprof.cli.run", "run a program and record its memory, without editing it"),
     ("report", "phaseprof.cli.report", "report a recorded run"),
     ("check", "phaseprof.cli.check", "judge a recorded run by exit status"),
+    ("watch", "phaseprof.cli.watch", "follow a run that is still being written"),
     ("diff", "phaseprof.cli.diff", "compare the growth of two or more runs"),
     ("experiment", "phaseprof.cli.diff", "does growth follow a setting?"),
     ("snapshots", "phaseprof.cli.snapshots", "judge a folder of CUDA memory snapshots"),

@@ -10,7 +10,7 @@ from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING
 
 from phaseprof import api
-from phaseprof.cli.targets import Target, find_class, getter_of, lookup, nearest, replace_function
+from phaseprof.cli.targets import Target, find_class, find_object, lookup, nearest, replace_function
 from phaseprof.cli.turns import wrap_in_generation
 from phaseprof.errors import UsageError
 
@@ -51,12 +51,33 @@ class Plan:
         """
         for target in self._targets:
             if target.option == "--track":
-                api.track(target.label, getter_of(_Modules(self._main_names), target))
-                self._done.add(target)
+                api.track(target.label, self._getter_of(target))
         for name in {t.module for t in self._targets if t.module not in self._main_names}:
             module = sys.modules.get(name)
             if module is not None:
                 self.apply(module, self.of_module(name))
+
+    def _getter_of(self, target: Target) -> Callable[[], object]:
+        """Make a getter that looks the object up anew each time, since programs replace what they hold."""
+
+        def get() -> object:
+            found = find_object(self._module_of(target), target)
+            self._done.add(target)
+            return found
+
+        return get
+
+    def _module_of(self, target: Target) -> types.ModuleType:
+        """The target's module; every name of the script finds it, unless a module of that name was imported.
+
+        Raises:
+            UsageError: it was never imported.
+        """
+        name = MAIN if target.module in self._main_names and target.module not in sys.modules else target.module
+        if name not in sys.modules:
+            hint = nearest(target.module, sys.modules, cutoff=0.6)
+            raise UsageError(f"{target}: module {target.module} was never imported{hint}")
+        return sys.modules[name]
 
     def apply(self, module: types.ModuleType, targets: Sequence[Target]) -> None:
         """Instrument names of a module that now exist.
@@ -89,27 +110,20 @@ class Plan:
             self._replaced[target] = lookup(owner, target.path[0], target)
 
     def missing(self) -> list[str]:
-        """Sentences about targets that never appeared."""
+        """Sentences about targets that never appeared; a tracked object is looked for once more."""
         lines = []
         for target in self._targets:
             if target in self._done:
                 continue
-            hint = "" if target.module in sys.modules else nearest(target.module, sys.modules, cutoff=0.6)
-            lines.append(f"{target}: module {target.module} was never imported{hint}")
+            try:
+                module = self._module_of(target)
+                if target.option == "--track":
+                    find_object(module, target)
+                else:
+                    lines.append(f"{target}: module {target.module} was imported in a way that cannot be followed")
+            except UsageError as error:
+                lines.append(str(error))
         return lines
-
-
-class _Modules(dict[str, types.ModuleType]):
-    """Modules by name; every name of the script finds it, unless a module of that name was imported."""
-
-    def __init__(self, main_names: set[str]) -> None:
-        super().__init__()
-        self._main_names = main_names
-
-    def __missing__(self, name: str) -> types.ModuleType:
-        if name not in sys.modules and name in self._main_names:
-            return sys.modules[MAIN]
-        return sys.modules[name]
 
 
 class Finder:

@@ -19,7 +19,7 @@ from phaseprof.cli import tracebacks
 from phaseprof.cli.instructions import collect_targets
 from phaseprof.cli.outside import MAIN, Plan, installed
 from phaseprof.cli.script import Script, find_module, find_script, make_main, prepare
-from phaseprof.errors import UsageError
+from phaseprof.errors import PhaseprofError, UsageError
 from phaseprof.live.settings import PREFIX, resolve
 
 if TYPE_CHECKING:
@@ -98,7 +98,9 @@ def run(args: argparse.Namespace) -> int:
     with _as_interpreter(), _environment(_settings(args, first)), installed(plan):
         try:
             script = _load(plan, program)
-        except SyntaxError as error:  # also of a package that -m imports on the way
+        except PhaseprofError:
+            raise
+        except Exception as error:  # noqa: BLE001 - of the program's text, or of a package that -m imports on the way
             tracebacks.show(error)
             return 1
         _open_recording()
@@ -191,7 +193,8 @@ def _print_summary() -> None:
     profiler.print_summary()
     folder = profiler.settings.run
     if folder is not None:
-        print(f"Recorded in {folder}; again: phaseprof report {folder}")
+        with contextlib.suppress(ValueError):  # the program may have closed the stream
+            print(f"Recorded in {folder}; again: phaseprof report {folder}")
 
 
 def _settings(args: argparse.Namespace, program: str) -> dict[str, str]:

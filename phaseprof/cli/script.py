@@ -11,7 +11,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.machinery import ModuleSpec, SourceFileLoader, SourcelessFileLoader
 from pathlib import Path
 
 from phaseprof.cli.targets import Target, nearest
@@ -57,9 +57,14 @@ def find_script(path: str) -> Script:
             source = stream.read()
     except OSError as error:
         raise UsageError(f"cannot run {path}: {error.strerror}; give a Python script, or -m and a module") from error
-    loader = SourceFileLoader("__main__", str(where.absolute()))
-    return Script(_compile(source, str(where.absolute())), str(where.absolute()), _first(where.resolve().parent), None,
-                  loader, source, path)  # fmt: skip
+    file, folder = str(where.absolute()), _first(where.resolve().parent)
+    if where.suffix == ".pyc":
+        compiled = SourcelessFileLoader("__main__", file)
+        code = compiled.get_code("__main__")
+        if code is None:
+            raise UsageError(f"cannot run {path}: it holds no code; give a Python script")
+        return Script(code, file, folder, None, compiled, None, path)
+    return Script(_compile(source, file), file, folder, None, SourceFileLoader("__main__", file), source, path)
 
 
 def _is_archive(path: str) -> bool:

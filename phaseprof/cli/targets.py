@@ -6,7 +6,7 @@ import difflib
 import inspect
 import re
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from phaseprof.errors import UsageError
@@ -165,13 +165,18 @@ def find_class(module: types.ModuleType, target: Target) -> type:
     return found
 
 
-def getter_of(modules: Mapping[str, types.ModuleType], target: Target) -> Callable[[], object]:
-    """Make a getter that looks the object up anew each time, since programs replace what they hold."""
+def find_object(module: types.ModuleType, target: Target) -> object:
+    """Follow a target's path through attributes, as the program itself would: the user asked for just that.
 
-    def get() -> object:
-        value: object = modules[target.module]
-        for name in target.path:
+    Raises:
+        UsageError: a name on the way does not exist; the nearest is named.
+    """
+    value: object = module
+    for at, name in enumerate(target.path):
+        try:
             value = getattr(value, name)
-        return value
-
-    return get
+        except AttributeError:
+            where = ".".join(target.path[:at]) or f"module {module.__name__}"
+            known = names_in(value) or list(getattr(value, "__dict__", ()))
+            raise UsageError(f"{target}: {where} has no {name!r}{nearest(name, known)}") from None
+    return value

@@ -55,7 +55,8 @@ class Watched:
         parts: list[RenderableType] = [self._title(processes), self._table(processes), *self._findings(processes)]
         parts += self._phases(processes)
         if self._follower.n_wrong:
-            parts.append(Text(f"{self._follower.n_wrong:,} lines could not be read", style="dim"))
+            n = self._follower.n_wrong
+            parts.append(Text(f"{n:,} line{'' if n == 1 else 's'} could not be read", style="dim"))
         return Group(*parts)
 
     def _judge(self, process: ProcessRun) -> None:
@@ -93,8 +94,8 @@ class Watched:
         found = self._found.get(id(process), ())
         generation = Generations(process).name(process.generations[-1].ordinal) if process.generations else "-"
         return [
-            Text(str(header.rank if header else "-")), Text(str(header.pid if header else "-")), Text(state, style=style),
-            Text(clean(generation, _STYLE)), Text(_rate(process)),
+            Text(str(header.rank if header else "-")), Text(str(header.pid if header else "-")),
+            Text(state, style=style), Text(clean(generation, _STYLE)), Text(_rate(process)),
             Text("-" if memory is None else format_bytes(memory.last)),
             Text("-" if memory is None else format_signed_bytes(memory.last - memory.values[0])),
             Text("" if memory is None else course(memory.values), style="cyan"), _found_text(found),
@@ -148,7 +149,7 @@ def _is_successor(other: ProcessRun, process: ProcessRun) -> bool:
     mine, theirs = process.header, other.header
     if mine is None or theirs is None or theirs.parent_pid == mine.pid:
         return False
-    # A forked child or a second program beside it has a rank of its own name; the same parent started both in turn.
+    # A forked child is no successor; nor is a program that began while this one was still recording.
     return theirs.rank == mine.rank and theirs.argv == mine.argv and _last(process) < theirs.started_unix_s
 
 
@@ -159,6 +160,7 @@ def _last(process: ProcessRun) -> float:
 
 def _newest_first(processes: Sequence[ProcessRun], now: float) -> list[ProcessRun]:
     """Processes that run come first, then those that ended, each by rank, the newest of a rank first."""
+
     def order(process: ProcessRun) -> tuple[bool, int, float]:
         is_over = state_of(process, processes, now)[0].startswith(("ended", "replaced"))
         return (is_over, process.header.rank if process.header else 0, -_last(process))

@@ -41,6 +41,7 @@ class Investigation:
     deltas: DeltaLedger = field(default_factory=DeltaLedger)
     phase: str | None = None
     stage: str = "births"
+    since: int = 0
     watched: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
@@ -165,7 +166,9 @@ class Escalation:
         if ready and self._budget.admits("holders", HOLDERS_NS):
             with self._budget.spending("holders"):
                 self._find_holders(ready[:4])
-        if self._budget.admits("confirming collection", 100_000_000):
+        waits = [one.since for one in self.open.values() if one.stage == "collect"]
+        # Others that began at the same time may turn out dead a generation later: one collection for all.
+        if waits and generation > min(waits) and self._budget.admits("confirming collection", 100_000_000):
             self._confirm()
 
     def hurry(self) -> None:
@@ -265,7 +268,7 @@ class Escalation:
         record.retained_bytes = each
         self._add(record)
         if path.root == "garbage":
-            one.stage = "collect"
+            one.stage, one.since = "collect", self._generation
         else:
             self._close(one)
 

@@ -18,7 +18,8 @@ from phaseprof.probes import arrays, autograd, tensors, walk
 from phaseprof.probes.typeinfo import TypeFilter, is_heap_type, type_name
 
 MAX_REFERRER_CLASSES = 24
-NODES_EACH = 20_000
+# Nodes followed behind all tensors together, and behind one where tensors are only compared.
+MOST_NODES, NODES_EACH = 50_000, 200
 
 
 class Family(Protocol):
@@ -239,19 +240,19 @@ def graph_tensors(most: int = 2000, *, young: bool = False) -> list[object]:
 
 
 def graph_nodes(*, young: bool = False) -> Mapping[str, float]:
-    """Count the autograd nodes behind live tensors; a part that two tensors share counts for each.
+    """Count the autograd nodes behind live tensors, each once.
 
     Saved tensors are not read here: that would give each a Python object for as long as the graph lives.
 
     Args:
         young: look only at tensors in the collector's young generations, where the newest link of a chain is.
 
-    Cost: a pass over the heap unless young, and 1 µs a node, at most ``NODES_EACH`` a tensor.
+    Cost: a pass over the heap unless young, and 1 µs a node, at most ``MOST_NODES``.
     """
     found = graph_tensors(young=young)
     try:
-        sizes = autograd.graph_sizes(found, max_nodes=NODES_EACH)  # type: ignore[arg-type]
-        return {"graph_nodes": float(sum(sizes)), "graph_tensors": float(len(sizes))}
+        nodes = autograd.count_nodes(found, max_nodes=MOST_NODES)  # type: ignore[arg-type]
+        return {"graph_nodes": float(nodes), "graph_tensors": float(len(found))}
     finally:
         found.clear()
 

@@ -27,7 +27,8 @@ COUNTERS = ("limits", "children", "descriptors", "threads", "shared memory", "ma
 TYPES_EVERY, FIRST_TYPES_EVERY = 3, 2
 # Probes that take milliseconds, and how often they are read under a budget.
 SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
-SETTLED = 4
+# Without a budget: walk at every generation while suspicion may arise, then as seldom as a census under one.
+SETTLED, DECIDED = 4, 10
 # Series that may point at a leak, and the least rise a generation that is worth a look.
 LEAST = {"_bytes": 256.0, "python_blocks": 8.0, "_count": 0.1}
 NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "children", "children_private_bytes",
@@ -107,7 +108,8 @@ class Inspector:
         if job == "graph":
             return tensors.loaded_torch() is not None
         if self._budget.share is None:
-            walks = self._is_rising() or generation < SETTLED or generation % TYPES_EVERY == 0
+            eager = generation < SETTLED or (self._is_rising() and generation < DECIDED)
+            walks = eager or generation % TYPES_EVERY == 0
             return walks == (job == "heap walk")  # a walk counts types on the way
         return self._is_worth(job, generation)
 
@@ -254,7 +256,8 @@ class Inspector:
         wanted = [c for c in found if self.escalation.wants(c.metric, generation)]
         if not wanted:
             return
-        ranked = sorted(wanted, key=lambda c: (type_tier(c.metric), -c.per_generation))[:8]
+        telling = [c for c in wanted if not c.metric.endswith(GRAPH_NODE_ENDINGS)]
+        ranked = sorted(telling, key=lambda c: (type_tier(c.metric), -c.per_generation))[:8]
         classes = families.classes_by_name({c.metric.removeprefix("count/") for c in ranked})
         try:
             for candidate in ranked:
@@ -342,6 +345,8 @@ _FIRST_COST = {
     "graph": 2_000_000, "tracked": 2_000_000, "watched": 15_000_000, "types": 30_000_000, "heap walk": 120_000_000,
 }  # fmt: skip
 
+# The Python objects of graph nodes are made by whoever looks at the graph; the graph is followed as a whole.
+GRAPH_NODE_ENDINGS = ("Backward0", "Backward1", "Backward2", "AccumulateGrad", "UntypedStorage")
 _LIBRARIES = ("torch", "numpy", "phaseprof", "asyncio", "concurrent", "threading", "multiprocessing", "collections",
               "builtins", "weakref", "functools", "importlib", "_frozen_importlib", "types", "re", "enum", "abc",
               "typing", "inspect", "sre_parse")  # fmt: skip

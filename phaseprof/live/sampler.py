@@ -109,6 +109,10 @@ class Sampler:
         shown = kept[::step]
         return shown if not kept or shown[-1] is kept[-1] else [*shown, kept[-1]]
 
+    def stop_for(self, error: Exception) -> None:
+        """Sampling failed: the recording says so, and goes on without."""
+        self._recorder.note(f"there are no more samples: {type(error).__name__}: {error}")
+
     def close(self) -> None:
         """End the thread; may be called twice, and from the thread's own program only."""
         self._stopped.set()
@@ -129,7 +133,8 @@ def _run(held: weakref.ref[Sampler], stopped: threading.Event, every_s: float) -
             return
         try:
             wait_s = sampler.sample()
-        except ProbeUnavailable:
+        except Exception as error:  # noqa: BLE001 - a thread of ours must not print tracebacks into a training run
+            sampler.stop_for(error)
             return
         del sampler
 

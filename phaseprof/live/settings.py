@@ -141,6 +141,8 @@ def _parse_file(file: Path, text: bytes) -> dict[str, object]:
     except (ValueError, AttributeError):
         # A file that its own tools will complain about must not stop a training run.
         return {}
+    if not isinstance(table, dict):
+        raise UsageError(f"{file} tool.phaseprof must be a table (got {table!r}); write [tool.phaseprof]")
     values = {name: value for name, value in table.items() if name not in ("phase", "generation", "watch", "track")}
     reject_unknown(values, NAMES, f"{file} [tool.phaseprof]: setting")
     return values

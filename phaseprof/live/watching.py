@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Union
+from typing import Union, cast
 
 from phaseprof.errors import UsageError
 from phaseprof.probes.typeinfo import namespace, type_name
@@ -73,11 +73,13 @@ class WatchList:
             UsageError: ``target`` is neither, or ``expected`` is not a bound.
         """
         low, high = check_expected(expected)
-        if isinstance(target, str):
+        # By type, since isinstance would ask the class for its __class__, and a metaclass may answer anything.
+        if not issubclass(type(target), type) and isinstance(target, str):
             dotted = target.replace(":", ".")
             entry = Watched(dotted.rpartition(".")[2], low, high, None, dotted=dotted)
             entry.resolve()
-        elif isinstance(target, type):
+        elif issubclass(type(target), type):
+            target = cast("type", target)
             if not _has_hash(target):
                 raise UsageError(
                     f"watch needs a class that can be hashed (got {type_name(target)}); watch a base of it"
@@ -135,15 +137,15 @@ def find_class(dotted: str) -> type | None:
         found: object = sys.modules.get(".".join(parts[:cut]))
         for part in parts[cut:]:
             found = _member(found, part)
-        if isinstance(found, type):
-            return found
+        if issubclass(type(found), type):
+            return cast("type", found)
     return None
 
 
 def _member(owner: object, name: str) -> object:
     """Look into a module or class without running its code; anything else has nothing to look into."""
-    if isinstance(owner, type):
-        return namespace(owner).get(name)
+    if issubclass(type(owner), type):
+        return namespace(cast("type", owner)).get(name)
     return vars(owner).get(name) if isinstance(owner, ModuleType) else None
 
 

@@ -105,6 +105,21 @@ def graph_sizes(tensors: Sequence[torch.Tensor], *, max_nodes: int = 20_000) -> 
     return sizes
 
 
+def count_nodes(tensors: Sequence[torch.Tensor], *, max_nodes: int = 200_000) -> int:
+    """Return how many nodes hang from all the tensors together, each once, at most ``max_nodes``.
+
+    Cost: about 1 us a node; saved tensors are not read.
+    """
+    walk = _Walk(max_nodes, None)
+    try:
+        with walk.switched_off():
+            for tensor in tensors:
+                walk.follow(tensor)
+        return len(walk.nodes)
+    finally:
+        walk.clear()
+
+
 def leaves_with_graph(tensors: Sequence[torch.Tensor]) -> list[int]:
     """Return the indexes of leaf tensors whose gradient has a graph of its own.
 

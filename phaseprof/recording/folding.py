@@ -71,6 +71,17 @@ class Lane:
     bare: tuple[int, int, dict[str, float]] | None = None
 
 
+@dataclass
+class _Sums:
+    """What one batch charges: owners by number, and for each metric (owner, generation, delta) of every thread."""
+
+    names: dict[str, int] = field(default_factory=dict)
+    parts: dict[str, list[tuple[Ints, Ints, Ints]]] = field(default_factory=dict)
+
+    def number_of(self, name: str) -> int:
+        return self.names.setdefault(name, len(self.names))
+
+
 class PointFolder:
     """Reduces rows to series by point, charges by phase, and totals by phase, all in the caller's own dicts."""
 
@@ -101,15 +112,18 @@ class PointFolder:
         sampled = {number for number in dict.fromkeys(ids) if self._role(number) == "sample"}
         numbers = dict.fromkeys(lanes)
         steps = zip(ids, edges, times, generations, strict=True)
+        sums = _Sums()
         if len(numbers) == 1 and not sampled:
-            self._fold_lane(self._lane(lanes[0]), steps, ordinals, charged)
-            return
-        every = list(steps)
-        for number in numbers:
-            at = [i for i, lane in enumerate(lanes) if lane == number and ids[i] not in sampled]
-            if at:
-                own = [every[i] for i in at]
-                self._fold_lane(self._lane(number), own, ordinals[at], [_take(c, at) for c in charged])
+            self._fold_lane(self._lane(lanes[0]), steps, ordinals, charged, sums)
+        else:
+            every = list(steps)
+            for number in numbers:
+                at = [i for i, lane in enumerate(lanes) if lane == number and ids[i] not in sampled]
+                if at:
+                    own = [every[i] for i in at]
+                    self._fold_lane(self._lane(number), own, ordinals[at], [_take(c, at) for c in charged], sums)
+        for metric in sums.parts:
+            self._charge(metric, sums)
 
     def _lane(self, number: int) -> Lane:
         found = self._lanes.get(number)
@@ -153,12 +167,16 @@ class PointFolder:
     # --- charges ----------------------------------------------------------------------------------------------------
 
     def _fold_lane(
-        self, lane: Lane, steps: Iterable[tuple[int, int, int, int]], ordinals: Ints, columns: Sequence[Column]
+        self,
+        lane: Lane,
+        steps: Iterable[tuple[int, int, int, int]],
+        ordinals: Ints,
+        columns: Sequence[Column],
+        sums: _Sums,
     ) -> None:
         """Charge what changed between one thread's boundaries to the phase that was innermost in between."""
         owners = self._walk(lane, steps)
-        names: dict[str, int] = {}
-        number_of = {owner: names.setdefault(self._name(owner), len(names)) for owner in dict.fromkeys(owners)}
+        number_of = {owner: sums.number_of(self._name(owner)) for owner in dict.fromkeys(owners)}
         owned = np.array([number_of[owner] for owner in owners], np.int64)
         last = lane.last
         lane.last = {}
@@ -167,7 +185,7 @@ class PointFolder:
             before = np.concatenate(([last.get(metric, 0)], values[:-1]))
             was_known = np.concatenate(([metric in last], known[:-1]))
             delta, valid = values - before, known & was_known
-            self._charge(metric, list(names), owned[valid], ordinals[valid], delta[valid])
+            sums.parts.setdefault(metric, []).append((owned[valid], ordinals[valid], delta[valid]))
             if known[-1]:
                 lane.last[metric] = int(values[-1])
             if valid[-1]:
@@ -175,18 +193,20 @@ class PointFolder:
         if lane.bare is not None:
             lane.bare = (lane.bare[0], lane.bare[1], charged_last)
 
-    def _charge(self, metric: str, names: Sequence[str], owned: Ints, ordinals: Ints, delta: Ints) -> None:
+    def _charge(self, metric: str, sums: _Sums) -> None:
+        """Add up the deltas of all threads by owner and generation, and then to the series, generations rising."""
+        owned, ordinals, delta = (np.concatenate(parts) for parts in zip(*sums.parts[metric], strict=True))
         if not owned.size:
             return
         first, span = int(ordinals.min()), int(ordinals.max() - ordinals.min()) + 1
         keys, inverse = np.unique(owned * span + (ordinals - first), return_inverse=True)
         # Sums of whole bytes in float64 are exact below 8 PiB, so their order does not matter.
-        sums = np.bincount(inverse, weights=delta)
-        bounds = np.searchsorted(keys, np.arange(len(names) + 1) * span).tolist()
+        totals = np.bincount(inverse, weights=delta)
+        bounds = np.searchsorted(keys, np.arange(len(sums.names) + 1) * span).tolist()
         at = (first + keys % span).tolist()
-        for name, begin, end in zip(names, bounds, bounds[1:], strict=False):
+        for name, begin, end in zip(sums.names, bounds, bounds[1:], strict=False):
             if end > begin:
-                series_of(self._charges, name, metric).add_many(at[begin:end], sums[begin:end].tolist())
+                series_of(self._charges, name, metric).add_many(at[begin:end], totals[begin:end].tolist())
 
     def _walk(self, lane: Lane, steps: Iterable[tuple[int, int, int, int]]) -> list[int]:
         """Follow the phases that open and close; return for each step the label that the time before it belongs to."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 MAX_READINGS = 4096
@@ -45,15 +46,18 @@ class Series:
                 stride = self._stride
 
     def add(self, generation: int, value: float) -> None:
-        """Add ``value`` to the sum of ``generation``, for deltas that several visits contribute to."""
+        """Add ``value`` to the sum of ``generation``, for deltas that several visits contribute to.
+
+        A delta that comes late, or whose generation was thinned out, is added to the next one that is kept.
+        """
         self.add_many((generation,), (value,))
 
     def add_many(self, new_generations: Sequence[int], new_values: Sequence[float]) -> None:
         """Add to the sums of different generations, in rising order, as ``add`` does for one."""
-        if self.generations and new_generations and self.generations[-1] == new_generations[0]:
-            self.values[-1] += new_values[0]
-            new_generations, new_values = new_generations[1:], new_values[1:]
-        self.extend(new_generations, new_values)
+        n_late = bisect_right(new_generations, self.generations[-1]) if self.generations else 0
+        for generation, value in zip(new_generations[:n_late], new_values, strict=False):
+            self.values[bisect_left(self.generations, generation)] += value
+        self.extend(new_generations[n_late:], new_values[n_late:])
 
     def _thin(self) -> None:
         self._stride *= 2

@@ -19,13 +19,13 @@ from phaseprof.errors import MissingExtra
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run
 from phaseprof.records import Finding
+from phaseprof.report.access import memory_point, series_of
 from phaseprof.report.page.charts import Chart, lines
 from phaseprof.report.page.layout import figure, section
 from phaseprof.report.page.markup import Html, element, join, json_text, table
 from phaseprof.report.page.process_part import ProcessPart, rank_title, tone, verdict_words
 from phaseprof.report.page.trend import MOST_A_METRIC
 from phaseprof.report.page.words import plural
-from phaseprof.report.access import memory_point, series_of
 from phaseprof.report.run import ProcessHeader, ProcessSection, RankRow, build_report
 from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 
@@ -84,10 +84,11 @@ def _parts(run: Run, findings: Sequence[Sequence[Finding]], ranks: Sequence[Rank
     order = sorted(range(len(ranks)), key=lambda at: (-ranks[at].n_leaks, at))
     chosen = sorted(order[:MAX_PROCESSES])
     most = max(_LEAST_A_METRIC, MOST_A_METRIC // max(1, len(chosen)))
-    return [
-        ProcessPart(run.processes[at], _section_of(run, run.processes[at], findings[at]), f"p{at}", most, len(ranks) == 1)
-        for at in chosen
-    ]  # fmt: skip
+    parts = []
+    for at in chosen:
+        process = run.processes[at]
+        parts.append(ProcessPart(process, _section_of(run, process, findings[at]), f"p{at}", most, len(ranks) == 1))
+    return parts
 
 
 def _section_of(run: Run, process: ProcessRun, found: Sequence[Finding]) -> ProcessSection:

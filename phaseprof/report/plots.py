@@ -12,7 +12,7 @@ from phaseprof.recording.reader import Run
 from phaseprof.recording.series import Series
 from phaseprof.records import Finding
 from phaseprof.report.access import Generations, bounds_text, is_within, memory_point, series_of, short_name
-from phaseprof.report.findings import build_findings
+from phaseprof.report.findings import build_findings, slope_text
 from phaseprof.report.page.charts import MOST_A_LINE
 from phaseprof.report.page.heat import charge_metrics, charges_of
 from phaseprof.report.page.thinning import thin
@@ -28,8 +28,8 @@ MAX_COUNTS = 8
 MAX_PHASES = 10
 _COLORS = ("#0b5cad", "#c2500a", "#17805a", "#8c3bb0", "#b0236b", "#6d5e00", "#00758a", "#6b4a3a", "#4a5560", "#9c7a00")
 _BAD, _GOOD = "#b3261e", "#17805a"
-_TITLE = 100  # characters of the summary above the picture
-_NAME = 34  # characters of a name in a legend
+_TITLE = 110  # characters of the summary above the picture
+_NAME = 26  # characters of a name in a legend
 
 
 def save_png(process: ProcessRun, findings: Sequence[Finding], path: str | Path) -> None:
@@ -52,10 +52,10 @@ def save_png(process: ProcessRun, findings: Sequence[Finding], path: str | Path)
     process.fold()
     # A figure of its own, with its own canvas: pyplot, its backend and its list of figures stay as they are.
     figure = Figure(figsize=(11, 11), dpi=110, layout="constrained")
-    canvas = FigureCanvasAgg(figure)
+    FigureCanvasAgg(figure)
     _fill(figure, process, findings)
-    # The date and version that matplotlib writes by itself would make equal pictures differ.
-    canvas.print_png(str(path), metadata={"Software": "phaseprof", "Creation Time": None})
+    # matplotlib writes its version unless told otherwise; equal recordings give equal files.
+    figure.savefig(path, format="png", metadata={"Software": "phaseprof"})
 
 
 def write_png(run: Run, findings: Sequence[Sequence[Finding]], path: Path) -> None:
@@ -66,7 +66,9 @@ def write_png(run: Run, findings: Sequence[Sequence[Finding]], path: Path) -> No
         OSError: the file cannot be written.
     """
     if not run.processes:
-        raise UsageError("a picture needs a recorded process (got a run without any); give the folder of a recorded run")
+        raise UsageError(
+            "a picture needs a recorded process (got a run without any); give the folder of a recorded run"
+        )
     pairs = list(zip(run.processes, findings, strict=True))
     leaking = (pair for pair in pairs if any(one.verdict == "leak" for one in pair[1]))
     process, found = next(leaking, None) or next(pair for pair in pairs if pair[0] is run.main)
@@ -77,8 +79,12 @@ def _fill(figure: Figure, process: ProcessRun, findings: Sequence[Finding]) -> N
     trend, deltas, counts = figure.subplots(3, 1)
     report = build_findings(findings, process=process)
     title = f"{report.n_leaks} leak{'' if report.n_leaks == 1 else 's'} found" if report.n_leaks else "No leak found"
-    if findings and findings[0].summary:
-        title += f"\n{fit(findings[0].summary, _TITLE, Style())}"
+    if findings:
+        first = findings[0]
+        where = f" in {first.phase}" if first.phase else ""
+        title += (
+            f"\n{fit(f'{first.subject or first.kind}{where}: {slope_text(first) or first.verdict}', _TITLE, Style())}"
+        )
     figure.suptitle(_plain(title), x=0.01, ha="left", fontsize=13, color=_BAD if report.n_leaks else _GOOD)
     _draw_trend(trend, process)
     _draw_deltas(deltas, process)
@@ -134,8 +140,10 @@ def _plot(axes: Axes, process: ProcessRun, series: Series, *, label: str, color:
     pairs = [(g, v) for g, v in series if g >= 0]
     kept = [pairs[at] for at in thin([v for _, v in pairs], MOST_A_LINE)]
     marker = "o" if len(kept) <= 60 else ""
-    axes.plot([g + shift for g, _ in kept], [v / scale for _, v in kept], label=_plain(label), color=color, marker=marker,
-              markersize=3, linewidth=1.6)  # fmt: skip
+    axes.plot(
+        [g + shift for g, _ in kept], [v / scale for _, v in kept], label=_plain(label), color=color, marker=marker,
+        markersize=3, linewidth=1.6,
+    )  # fmt: skip
 
 
 def _shift(process: ProcessRun) -> int:
@@ -150,7 +158,7 @@ def _finish(axes: Axes, title: str, unit: str, *, is_empty: bool) -> None:
     if is_empty:
         axes.text(0.5, 0.5, "not measured", transform=axes.transAxes, ha="center", va="center", color="#536070")
     else:
-        axes.legend(loc="upper left", fontsize=8, ncols=2, frameon=False)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8, frameon=False)
 
 
 def _scale(values: Sequence[float]) -> tuple[float, str]:

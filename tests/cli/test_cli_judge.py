@@ -1,4 +1,4 @@
-"""``report`` and ``check`` on runs that were recorded a moment ago."""
+"""``report`` and ``check`` on recordings with scripted numbers."""
 
 from __future__ import annotations
 
@@ -8,38 +8,49 @@ from pathlib import Path
 
 import pytest
 
-from phaseprof import Profiler
 from phaseprof.cli import main
+from phaseprof.recording import format as fmt
+
+SECOND_NS = 1_000_000_000
 
 
-class Env:
-    """Kept by the leaking runs."""
-
-    def __init__(self) -> None:
-        self.state = [0.0] * 4096
-
-
-def record(folder: Path, turns: int, body: Callable[[int], object], *, expected: int | None = None) -> str:
-    profiler = Profiler(str(folder), budget=None, sample_every_s=None)
-    try:
-        profiler.watch(Env, expected)
-        for turn in range(turns):
-            with profiler.generation(turn), profiler.phase("evaluate"):
-                body(turn)
-    finally:
-        profiler.close()
+def record(folder: Path, turns: int, count: Callable[[int], int], *, expected: int | None = None, rank: int = 0) -> str:
+    """Write a recording in which ``count`` gives the number of Env objects at the end of each generation."""
+    low, high = (-1, -1) if expected is None else (expected, expected)
+    records: list[fmt.Record] = [
+        fmt.Header(1, "0.1.0", pid=100 + rank, started_unix_s=0.0, started_ns=0, page_bytes=4096, rank=rank),
+        fmt.Label(0, "evaluate", "phase"),
+        fmt.Watch("Env", low, high),
+    ]
+    since = -1
+    for turn in range(turns):
+        now, n = turn * SECOND_NS, count(turn)
+        figures = {"watched/Env": n, "count/program.Env": n, "n_objects": 50_000 + n, "available_bytes": 8e9}
+        records += [
+            fmt.GenerationBegin(now, turn, turn),
+            fmt.Point(now + 1, 0, fmt.ENTER, turn, f"90000 {20_000 + 300 * n} 5000"),
+            fmt.Point(now + 2, 0, fmt.EXIT, turn, f"90000 {20_300 + 300 * n} 5000"),
+            fmt.GenerationEnd(now + 3, turn, 1.0),
+            fmt.Metrics(now + 4, turn, figures),
+            fmt.Births(now + 5, turn, "count/program.Env", {"evaluate": [n, 32_800.0 * n]}),
+        ]
+        if expected is not None and n != expected:
+            since = turn if since < 0 else since
+            records.append(fmt.Violation(now + 6, turn, "Env", n, low, high, "evaluate", since))
+    folder.mkdir(exist_ok=True)
+    lines = b"".join(fmt.encode(one) + b"\n" for one in [*records, fmt.End(turns * SECOND_NS, "closed")])
+    (folder / f"rank{rank}-pid{100 + rank}.jsonl").write_bytes(lines)
     return str(folder)
 
 
 @pytest.fixture
 def leaking(tmp_path: Path) -> str:
-    kept: list[Env] = []
-    return record(tmp_path / "leaking", 12, lambda turn: kept.append(Env()))
+    return record(tmp_path / "leaking", 12, lambda turn: turn + 1)
 
 
 @pytest.fixture
 def clean(tmp_path: Path) -> str:
-    return record(tmp_path / "clean", 12, lambda turn: Env())
+    return record(tmp_path / "clean", 12, lambda turn: 2)
 
 
 def test_check_fails_a_leak_and_names_it(leaking: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,34 +67,43 @@ def test_check_passes_a_clean_run(clean: str, capsys: pytest.CaptureFixture[str]
 
 
 def test_check_cannot_say_of_a_short_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = record(tmp_path / "short", 5, lambda turn: Env())
+    run = record(tmp_path / "short", 5, lambda turn: 2)
 
     assert main(["check", run]) == 3
     assert "TOO SHORT: 5 readings" in capsys.readouterr().out
 
 
 def test_six_readings_are_enough(tmp_path: Path) -> None:
-    assert main(["check", record(tmp_path / "six", 6, lambda turn: Env())]) == 0
+    assert main(["check", record(tmp_path / "six", 6, lambda turn: 2)]) == 0
 
 
 def test_check_fails_an_expectation_that_is_broken_at_the_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    kept: list[Env] = []
-    run = record(tmp_path / "broken", 3, lambda turn: kept.append(Env()) if turn == 1 else None, expected=0)
+    run = record(tmp_path / "broken", 3, lambda turn: int(turn >= 1), expected=0)
 
     assert main(["check", run]) == 1
     assert "Env: should be exactly 0, found 1, broken since generation 1" in capsys.readouterr().out
 
 
 def test_check_forgives_an_expectation_that_holds_again(tmp_path: Path) -> None:
-    kept: list[Env] = []
+    assert main(["check", record(tmp_path / "mended", 8, lambda turn: int(turn == 1), expected=0)]) == 0
 
-    def come_and_go(turn: int) -> None:
-        kept.clear()
-        kept.extend([Env()] * (turn == 1))
 
-    assert main(["check", record(tmp_path / "mended", 8, come_and_go, expected=0)]) == 0
+def test_one_leaking_process_of_several_fails_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record(tmp_path / "ranks", 12, lambda turn: 2, rank=0)
+    run = record(tmp_path / "ranks", 12, lambda turn: turn, rank=1)
+
+    assert main(["check", run]) == 1
+    assert "rank 1, pid 101: leak: Env" in capsys.readouterr().out
+
+
+def test_markdown_is_about_the_process_that_leaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record(tmp_path / "ranks", 12, lambda turn: 2, rank=0)
+    run = record(tmp_path / "ranks", 12, lambda turn: turn, rank=1)
+
+    assert main(["report", "--markdown", run]) == 0
+    assert "LEAK FOUND" in capsys.readouterr().out
 
 
 def test_check_json(leaking: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,7 +49,7 @@ def line(name: str, series: Iterable[tuple[int, float]], *, color: int = 0) -> d
 
 def lines(named: Iterable[tuple[str, Series | None]], *, start: int = 0) -> list[dict[str, object]]:
     """Return lines for the series that hold readings, each in the next colour."""
-    found = []
+    found: list[dict[str, object]] = []
     for name, series in named:
         one = line(name, series, color=start + len(found)) if series is not None else None
         if one is not None:

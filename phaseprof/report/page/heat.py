@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from statistics import median
 
 import numpy as np
@@ -87,7 +88,7 @@ def _view(process: ProcessRun, metric: str) -> Mapping[str, object]:
 def _grouped(generations: Sequence[int]) -> list[list[int]]:
     n = min(MOST_COLUMNS, len(generations))
     edges = np.linspace(0, len(generations), n + 1).astype(int).tolist()
-    return [list(generations[begin:end]) for begin, end in zip(edges, edges[1:], strict=False)]
+    return [list(generations[begin:end]) for begin, end in pairwise(edges)]
 
 
 def _limit(cells: Sequence[Sequence[float | None]]) -> float:

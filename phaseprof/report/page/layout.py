@@ -47,6 +47,4 @@ def bullet_list(items: Sequence[str], *, most: int = MAX_ITEMS) -> Html:
 
 def definition_list(facts: Iterable[tuple[str, str]]) -> Html:
     """Return names and values; those without a value are left out."""
-    return element(
-        "dl", *(element("div", element("dt", n), element("dd", t)) for n, t in facts if t), class_="facts"
-    )
+    return element("dl", *(element("div", element("dt", n), element("dd", t)) for n, t in facts if t), class_="facts")

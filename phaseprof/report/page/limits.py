@@ -49,7 +49,7 @@ def _not_looked_at(process: ProcessRun, summary: SummaryReport) -> Iterator[str]
     if not count_generations(process):
         yield "No generation was recorded: mark the outer loop with generation(index), verdicts need about ten turns."
     if process.ended is None:
-        yield "The recording was not closed: the process still runs, or ended abruptly; its last moments may be missing."
+        yield "The recording was not closed: the process still runs, or ended abruptly; its end may be missing."
     missing = [term.name for term in summary.explained.terms if term.growth_bytes is None]
     if missing:
         yield f"Not measured over the run, so part of what is unexplained: {', '.join(missing)}."

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import html
 import json
+from collections.abc import Sequence
 from math import isfinite
 
 from phaseprof.report.text import Style, clean
 
 _STYLE = Style()
+_LONG = 32  # characters of a table's cell that is text rather than a figure
 _VOID = frozenset({"meta", "hr", "br"})
 # What may end a script element or begin another, and the line ends that old engines read inside a string.
 _IN_SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
@@ -53,16 +55,19 @@ def element(name: str, /, *children: str, **attributes: str | float | bool | Non
     return Html(opening if name in _VOID else f"{opening}{join(*children)}</{name}>")
 
 
-def table(titles: tuple[str, ...], rows: list[tuple[str, ...]], *, caption: str) -> Html:
+def table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str) -> Html:
     """Return a table that scrolls by itself where it is too wide; the first column names the row."""
     head = element("tr", *(element("th", title, scope="col") for title in titles))
-    body = [
-        element("tr", element("th", row[0], scope="row"), *(element("td", cell) for cell in row[1:])) for row in rows
-    ]
+    body = [element("tr", element("th", row[0], scope="row"), *map(_cell, row[1:])) for row in rows]
     whole = element(
         "table", element("caption", caption, class_="unseen"), element("thead", head), element("tbody", *body)
     )
     return element("div", whole, class_="scroll", tabindex=0, role="region", aria_label=caption)
+
+
+def _cell(content: str) -> Html:
+    """Return a cell: a figure stays on one line, a longer text may break."""
+    return element("td", content, class_="text" if len(content) > _LONG and not isinstance(content, Html) else None)
 
 
 def json_text(tree: object) -> Html:

@@ -8,7 +8,7 @@
   const root = document.documentElement;
   root.classList.add("live");
 
-  const asText = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const asText = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/\$/g, "&#36;"); // $..$ would be a formula
   const css = (name) => getComputedStyle(root).getPropertyValue(name).trim();
   const colors = () => Array.from({ length: 8 }, (_, at) => css(`--c${at}`));
   const isNarrow = () => window.innerWidth < 640;
@@ -25,6 +25,7 @@
     count: (n) => number(n, 2),
     rate: (n) => `${number(n, 1)} items/s`,
   };
+  const changed = (unit, n) => (n === 0 ? "no change" : signed(unit, n));
   const signed = (unit, n) => (n < 0 ? "" : "+") + FORMATS[unit](n);
 
   const namesOf = (id) => data.names[id.split("-")[0]] || { shift: 0 };
@@ -45,11 +46,10 @@
     const scale = scaleOf(view.unit, view.v);
     const y = scaled(view.v, scale);
     const say = view.g.map((g, i) => {
-      const change = i > 0 && view.v[i - 1] !== null ? `<br>${signed(view.unit, view.v[i] - view.v[i - 1])} since the reading before` : "";
+      const change = i > 0 && view.v[i - 1] !== null ? `<br>${changed(view.unit, view.v[i] - view.v[i - 1])} since the reading before` : "";
       return `<b>Generation ${asText(nameOf(names, g))}</b> · ${asText(view.points[view.p[i]])}<br>${FORMATS[view.unit](view.v[i])}${change}`;
     });
     const hover = { hovertemplate: "%{customdata}<extra></extra>" };
-    const few = x.length <= 80;
     const traces = [];
     if (n > 1) {
       traces.push({ type: "scatter", mode: "lines", name: "every reading", x, y, customdata: say, ...hover,
@@ -57,7 +57,7 @@
       view.phases.forEach((phase, owner) => traces.push(segments(view, { x, y, say }, owner, phase, hover)));
     }
     const end = view.p.map((p, i) => i).filter((i) => view.p[i] === view.end);
-    traces.push({ type: "scatter", mode: few || end.length <= 60 ? "lines+markers" : "lines", name: asText(view.points[view.end]),
+    traces.push({ type: "scatter", mode: end.length <= 60 ? "lines+markers" : "lines", name: asText(view.points[view.end]),
       x: end.map((i) => x[i]), y: end.map((i) => y[i]), customdata: end.map((i) => say[i]), ...hover,
       line: { color: css("--ink"), width: 2, dash: n > 1 ? "dot" : "solid" }, marker: { size: 5, color: css("--ink") } });
     return { traces, layout: { hovermode: "closest", yaxis: { title: { text: scale.title } } } };
@@ -143,12 +143,12 @@
     const whole = {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", dragmode: narrow ? false : "zoom",
       font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: css("--ink") },
-      margin: { l: narrow ? 44 : 58, r: 12, t: isSmall ? 16 : 30, b: isSmall ? 26 : 42 }, autosize: true,
+      margin: { l: narrow ? 44 : 58, r: 12, t: isSmall ? 16 : 30, b: isSmall || narrow ? 26 : 42 }, autosize: true,
       modebar: { bgcolor: "rgba(0,0,0,0)", color: css("--muted"), activecolor: css("--accent") },
       hoverlabel: { bgcolor: css("--card"), bordercolor: css("--muted"), align: "left", font: { color: css("--ink"), size: 13 } },
-      legend: { orientation: "h", x: 0, xanchor: "left", y: -0.16, yanchor: "top", font: { color: css("--ink") } },
+      legend: { orientation: "h", x: 0, xanchor: "left", y: narrow ? -0.13 : -0.16, yanchor: "top", font: { color: css("--ink") } },
       ...own,
-      xaxis: { ...axis, title: isSmall ? undefined : { text: "generation", standoff: 6, font: axis.title.font }, zeroline: false, ...own.xaxis },
+      xaxis: { ...axis, title: isSmall || narrow ? undefined : { text: "generation", standoff: 6, font: axis.title.font }, zeroline: false, ...own.xaxis },
       yaxis: { ...axis, ...own.yaxis, title: { ...axis.title, ...(own.yaxis || {}).title }, automargin: true },
     };
     return whole;

@@ -93,7 +93,9 @@ class ProcessPart:
                     class_="looked")
         )  # fmt: skip
         words = f"{verdict_words(self.process, summary)}."
-        verdict = element("p", words, class_=f"verdict {tone(self.process, summary)}") if not self.is_alone else Html("")
+        verdict = (
+            element("p", words, class_=f"verdict {tone(self.process, summary)}") if not self.is_alone else Html("")
+        )
         found = findings_list(summary.findings, prefix=self.prefix)
         return section(self.prefix, "findings", "Findings", verdict, looked, found)
 
@@ -133,7 +135,7 @@ def verdict_words(process: ProcessRun, summary: SummaryReport) -> str:
         return "No leak found, but no generation was recorded: there is nothing to judge by"
     broken = summary.counts.n_broken
     if broken:
-        return f"No leak found{over}, but {plural(broken, 'expectation')} of object counts {'is' if broken == 1 else 'are'} broken"
+        return f"No leak found{over}, but {plural(broken, 'expected count')} {'is' if broken == 1 else 'are'} broken"
     if report.entries and all(entry.finding.verdict == "too short" for entry in report.entries):
         return f"No leak found{over}, but the run is too short to say there is none"
     return f"No leak found{over}" + ("; what follows is good to know" if report.entries else "")
@@ -149,7 +151,9 @@ def tone(process: ProcessRun, summary: SummaryReport) -> str:
 
 
 def _header_facts(header: ProcessHeader) -> list[tuple[str, str]]:
-    where = f"rank {header.rank} of {header.world_size}, pid {header.pid}" + (f" on {header.host}" if header.host else "")
+    where = f"rank {header.rank} of {header.world_size}, pid {header.pid}" + (
+        f" on {header.host}" if header.host else ""
+    )
     versions = (("phaseprof", header.phaseprof), ("Python", header.python), ("torch", header.torch))
     return [
         ("Process", where), ("Command", " ".join(header.argv)),
@@ -162,4 +166,3 @@ def _header_facts(header: ProcessHeader) -> list[tuple[str, str]]:
 def rank_title(header: ProcessHeader) -> str:
     """Name a process in the list of processes."""
     return f"Rank {header.rank} (pid {header.pid})"
-

@@ -12,8 +12,8 @@ from phaseprof.report.page.heat import charge_metrics, phase_charges
 from phaseprof.report.page.markup import Html, element, join, table
 from phaseprof.report.page.sparkline import sparkline
 from phaseprof.report.page.words import metric_words
-from phaseprof.report.tracked import TrackedReport
 from phaseprof.report.text import count_text
+from phaseprof.report.tracked import TrackedReport
 from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 
 MAX_ROWS = 40

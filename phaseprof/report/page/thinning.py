@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,4 +64,4 @@ def thin_generations(
 
 def _stretches(n: int, n_stretches: int) -> list[tuple[int, int]]:
     edges = np.linspace(0, n, max(1, n_stretches) + 1).astype(int).tolist()
-    return [(begin, end) for begin, end in zip(edges, edges[1:], strict=False) if end > begin]
+    return [(begin, end) for begin, end in pairwise(edges) if end > begin]

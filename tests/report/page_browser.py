@@ -98,13 +98,13 @@ class Browser:
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
-    def until(self, expression: str) -> Any:
-        """Wait until an expression is true in the page, and return it."""
+    def until(self, expression: str) -> None:
+        """Wait until an expression is true in the page."""
         waiting = (
             f"new Promise((done) => {{ const look = () => {{ const v = ({expression}); "
-            "v ? done(v) : requestAnimationFrame(look); }; look(); })"
+            "v ? done(true) : requestAnimationFrame(look); }; look(); })"
         )
-        return self.js(waiting)
+        self.js(waiting)
 
     def hover(self, x: float, y: float) -> None:
         """Move the mouse to a place of the window, in two steps, since a chart looks at movement."""

@@ -1,0 +1,79 @@
+"""One run of the demo's trainer in a process of its own, bare, with phaseprof switched off, or with everything on.
+
+    python benchmarks/loop_arm.py ARM SCENARIO GENERATIONS FOLDER
+
+Prints one line of JSON: CPU and wall seconds of the loop, the resident peak, and what the training came to, which must
+be the same in every arm.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import sys
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+
+import phaseprof
+
+ARMS = ("bare", "off", "on")
+
+
+def undecorated(name: str) -> Callable[[Callable[..., object]], Callable[..., object]]:
+    return lambda function: function
+
+
+def make_bare() -> None:
+    """Let the trainer be the program that it was before somebody instrumented it.
+
+    Must come before the trainer's module is imported: then no profiler is ever made in this process.
+    """
+    phaseprof.profile_phase = undecorated  # type: ignore[assignment]
+    phaseprof.checkpoint = lambda label: nullcontext()  # type: ignore[assignment,return-value]
+
+
+def peak_bytes() -> int:
+    """The resident peak of this process; not ``ru_maxrss``, which may still be that of the parent."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return 0
+    found = re.search(r"VmHWM:\s*(\d+)", status)
+    return 1024 * int(found[1]) if found else 0
+
+
+def run(arm: str, scenario: str, generations: int, folder: str) -> dict[str, object]:
+    """Train, and say what it took."""
+    if arm == "bare":
+        make_bare()
+    import torch
+
+    from phaseprof.demo import main as demo
+    from phaseprof.demo.trainer import Trainer
+
+    torch.manual_seed(0)
+    random.seed(0)
+    torch.set_num_threads(1)
+    if arm != "bare":
+        # Said in full, so that an environment cannot change what is measured.
+        phaseprof.configure(run=folder if arm == "on" else None, enabled=arm == "on", budget=0.02)
+        demo.expect_counts()
+    trainer = Trainer(scenario)  # type: ignore[arg-type]
+    if arm != "bare":
+        demo.follow(trainer)
+    wall, cpu = time.perf_counter(), time.process_time()
+    for index in range(generations):
+        with nullcontext() if arm == "bare" else phaseprof.generation(index, items=trainer.env_steps()):
+            trainer.collect_experience()
+            fitness = trainer.evaluate_population()
+            trainer.train_population()
+            trainer.evolve_population(fitness)
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    return {"cpu_s": cpu, "wall_s": wall, "peak_bytes": peak_bytes(), "fitness": trainer.stats.fitness}
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])))

@@ -1,0 +1,230 @@
+"""The bookkeeping of the live side, on scripted numbers and a scripted clock."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phaseprof.live.budget import CREDIT_NS, Budget
+from phaseprof.live.ledger import BirthLedger, DeltaLedger
+from phaseprof.live.suspicion import Candidate, candidates, rise, steepest
+from phaseprof.recording.model import OUTSIDE
+from phaseprof.recording.series import Series
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def alive(*identities: int) -> dict[int, int]:
+    return dict.fromkeys(identities, 10)
+
+
+# --- births -----------------------------------------------------------------------------------------------------
+
+
+def test_what_was_there_before_has_no_birth() -> None:
+    ledger = BirthLedger()
+
+    ledger.see(alive(1, 2), "train", 0)
+    ledger.see(alive(1, 2), "train", 1)
+
+    assert ledger.survivors(5, 0) == {}
+
+
+def test_a_survivor_belongs_to_the_phase_it_was_born_in() -> None:
+    ledger = BirthLedger()
+    ledger.see(alive(1), None, 0)
+    ledger.see(alive(1, 2, 3), "collect", 0)
+    ledger.see(alive(1, 2, 3, 4), "train", 0)
+    ledger.see(alive(1, 2, 4), None, 1)
+
+    shares = ledger.by_phase(1, 1)
+
+    assert {phase: (share.count, share.size_bytes) for phase, share in shares.items()} == {
+        "collect": (1, 10),
+        "train": (1, 10),
+    }
+
+
+def test_age_is_counted_in_generations() -> None:
+    ledger = BirthLedger()
+    ledger.see(alive(), None, 0)
+    ledger.see(alive(1), "train", 3)
+
+    assert [list(ledger.survivors(generation, 2)) for generation in (4, 5)] == [[], [1]]
+
+
+def test_an_address_used_again_is_another_birth() -> None:
+    ledger = BirthLedger()
+    ledger.see(alive(), None, 0)
+    ledger.see(alive(7), "collect", 0)
+    ledger.see(alive(), "collect", 1)
+    ledger.see(alive(7), "train", 2)
+
+    assert ledger.survivors(9, 1)[7].phase == "train"
+
+
+def test_an_old_one_whose_address_is_used_again_is_a_birth() -> None:
+    ledger = BirthLedger()
+    ledger.see(alive(7), None, 0)
+    ledger.see(alive(), None, 0)
+    ledger.see(alive(7), "train", 1)
+
+    assert ledger.survivors(9, 1)[7].phase == "train"
+
+
+def test_a_young_reading_says_nothing_of_the_old() -> None:
+    ledger = BirthLedger()
+    ledger.see(alive(), None, 0)
+    ledger.see(alive(1), "train", 0)
+
+    ledger.see(alive(2), "train", 1, complete=False)
+
+    assert set(ledger.survivors(9, 1)) == {1, 2}
+
+
+def test_a_young_one_missing_from_a_young_reading_is_dead_unless_it_may_have_moved() -> None:
+    for moved, left in ((False, set()), (True, {1})):
+        ledger = BirthLedger()
+        ledger.see(alive(), None, 0)
+        ledger.see(alive(1), "train", 0, complete=False)
+        ledger.see(alive(), "train", 0, complete=False, moved=moved)
+
+        assert set(ledger.survivors(9, 1)) == left
+
+
+def test_outside_phases_has_a_name() -> None:
+    ledger = BirthLedger()
+    ledger.see(alive(), None, 0)
+    ledger.see(alive(1), None, 0)
+
+    assert list(ledger.by_phase(1, 1)) == [OUTSIDE]
+
+
+@given(st.lists(st.tuples(st.sampled_from([None, "a", "b"]), st.floats(-1e6, 1e6)), min_size=1, max_size=40))
+def test_deltas_add_up_to_the_change(readings: list[tuple[str | None, float]]) -> None:
+    ledger = DeltaLedger()
+
+    for owner, value in readings:
+        ledger.see(value, owner)
+
+    assert sum(ledger.by_phase().values()) == pytest.approx(readings[-1][1] - readings[0][1], abs=1e-3)
+
+
+def test_a_delta_belongs_to_the_phase_before_the_reading() -> None:
+    ledger = DeltaLedger()
+
+    for owner, value in ((None, 5.0), ("a", 7.0), (None, 6.0), ("a", 8.0)):
+        ledger.see(value, owner)
+
+    assert ledger.by_phase() == {"a": 4.0, OUTSIDE: -1.0}
+
+
+# --- budget -----------------------------------------------------------------------------------------------------
+
+
+def test_what_fits_into_the_share_of_wall_time_is_admitted() -> None:
+    clock = Clock()
+    budget = Budget(0.02, clock)
+    budget.charge("before", CREDIT_NS)
+
+    assert not budget.admits("job", 2_000_000)
+    clock.now = 100_000_000
+    assert budget.admits("job", 2_000_000)
+    assert not budget.admits("job", 2_000_001)
+    assert budget.skipped == {"job": 2}
+
+
+def test_without_a_bound_everything_is_admitted() -> None:
+    budget = Budget(None, Clock())
+    budget.charge("job", 10**15)
+
+    assert budget.admits("job", 10**15)
+    assert budget.room_ns() == float("inf")
+
+
+def test_the_estimate_is_the_last_cost() -> None:
+    clock = Clock()
+    budget = Budget(0.5, clock)
+
+    with budget.spending("job"):
+        clock.now += 70
+
+    assert (budget.estimate_ns("job", 5), budget.estimate_ns("other", 5)) == (70, 5)
+
+
+def test_a_job_inside_another_is_charged_once() -> None:
+    clock = Clock()
+    budget = Budget(0.5, clock)
+
+    with budget.spending("outer"):
+        clock.now += 10
+        with budget.spending("inner"):
+            clock.now += 7
+        clock.now += 3
+        with budget.spending("inner"):
+            clock.now += 5
+
+    assert (budget.spent_ns["outer"], budget.spent_ns["inner"], budget.total_ns) == (13, 12, 25)
+
+
+def test_a_job_that_fails_is_charged() -> None:
+    clock = Clock()
+    budget = Budget(0.5, clock)
+
+    with pytest.raises(ZeroDivisionError), budget.spending("job"):
+        clock.now += 9
+        _ = 1 / 0
+
+    assert budget.total_ns == 9
+
+
+# --- suspicion --------------------------------------------------------------------------------------------------
+
+
+def series(*values: float) -> Series:
+    made = Series()
+    for generation, value in enumerate(values):
+        made.put(generation, value)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ((0, 0, 1, 2, 3), 1.0),
+        ((0, 0, 1, 1, 3, 3, 5), 1.0),  # a staircase
+        ((9, 9, 5, 5, 5), 0.0),
+        ((0, 0, 5, 5, 9), 0.0),  # one step is not enough
+        ((5, 9, 9, 9, 9), 0.0),  # rises while warming up only
+        ((0, 0, 1, 5, 1, 5), 0.0),  # up and down
+        ((0, 0, 1, 2), 0.0),  # too short
+        ((0, 0, 1, 2, 3, 0), 0.0),  # it fell back
+    ],
+)
+def test_what_is_worth_a_look(values: tuple[float, ...], expected: float) -> None:
+    assert rise(series(*values)) == expected
+
+
+def test_no_series_is_not_suspicious() -> None:
+    assert rise(None) == 0.0
+
+
+def test_the_floor_is_chosen_by_the_end_of_the_name() -> None:
+    growing = series(*range(6))
+
+    found = candidates([("a_bytes", growing), ("b_count", growing), ("c", growing)], {"_bytes": 256.0, "_count": 0.5})
+
+    assert [candidate.metric for candidate in found] == ["b_count", "c"]
+
+
+def test_the_steepest_are_kept() -> None:
+    found = [Candidate("slow", 1.0), Candidate("fast", 9.0), Candidate("middle", 5.0)]
+
+    assert [candidate.metric for candidate in steepest(found, 2)] == ["fast", "middle"]

@@ -1,0 +1,138 @@
+"""Settings: what comes first wins, and a wrong one says which rule it breaks."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+
+import pytest
+
+from phaseprof import Profiler
+from phaseprof.errors import UsageError
+from phaseprof.live.settings import Settings, from_config, resolve
+
+
+def project(folder: Path, text: str) -> Path:
+    (folder / "pyproject.toml").write_text(text)
+    return folder
+
+
+def test_defaults_are_the_documented_ones(tmp_path: Path) -> None:
+    found = resolve({}, environ={}, folder=tmp_path)
+
+    assert dataclasses.asdict(found) == {
+        "run": None, "enabled": True, "budget": 0.02, "report_every": None, "leak_threshold_mb": 5.0,
+        "on_violation": "report", "track_every": 1, "sample_every_s": None, "max_file_mb": None,
+    }  # fmt: skip
+
+
+def test_arguments_before_environment_before_file(tmp_path: Path) -> None:
+    folder = project(tmp_path, "[tool.phaseprof]\nbudget = 0.1\ntrack_every = 2\nreport_every = 3\n")
+    environ = {"PHASEPROF_TRACK_EVERY": "4", "PHASEPROF_REPORT_EVERY": "5"}
+
+    found = resolve({"report_every": 6}, environ=environ, folder=folder)
+
+    assert (found.budget, found.track_every, found.report_every) == (0.1, 4, 6)
+
+
+def test_the_nearest_project_file_is_read(tmp_path: Path) -> None:
+    project(tmp_path, "[tool.phaseprof]\nbudget = 0.3\n")
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+
+    assert resolve({}, environ={}, folder=inner).budget == 0.3
+    project(tmp_path / "a", "[tool.phaseprof]\nbudget = 0.4\n")
+    assert resolve({}, environ={}, folder=inner).budget == 0.4
+
+
+@pytest.mark.parametrize("text", ["not [ toml", "tool = 3", "", "[tool.other]\nbudget = 1\n", "\x00\x01"])
+def test_a_file_that_is_not_for_us_is_left_alone(tmp_path: Path, text: str) -> None:
+    assert resolve({}, environ={}, folder=project(tmp_path, text)) == Settings()
+
+
+def test_a_setting_where_the_table_should_be_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"tool\.phaseprof must be a table"):
+        resolve({}, environ={}, folder=project(tmp_path, "[tool]\nphaseprof = 3\n"))
+
+
+def test_lists_of_the_command_line_may_stand_in_the_file(tmp_path: Path) -> None:
+    folder = project(tmp_path, '[tool.phaseprof]\nphase = ["a:b"]\nwatch = ["a:C=2"]\nbudget = 0.5\n')
+
+    assert resolve({}, environ={}, folder=folder).budget == 0.5
+
+
+def test_an_unknown_name_in_the_file_names_file_and_nearest(tmp_path: Path) -> None:
+    folder = project(tmp_path, "[tool.phaseprof]\nbuget = 0.1\n")
+
+    with pytest.raises(UsageError, match=r"pyproject\.toml.*did you mean 'budget'\?"):
+        resolve({}, environ={}, folder=folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("BUDGET", "none", None), ("BUDGET", "0.5", 0.5), ("ENABLED", "off", False), ("ENABLED", "YES", True),
+        ("REPORT_EVERY", "7", 7), ("MAX_FILE_MB", "0.5", 0.5), ("RUN", "runs/1", "runs/1"),
+        ("ON_VIOLATION", "warn", "warn"), ("SAMPLE_EVERY_S", "unbounded", None),
+    ],
+)  # fmt: skip
+def test_the_environment_is_text(tmp_path: Path, name: str, text: str, value: object) -> None:
+    found = resolve({}, environ={f"PHASEPROF_{name}": text}, folder=tmp_path)
+
+    assert getattr(found, name.lower()) == value
+
+
+def test_an_empty_variable_is_not_set(tmp_path: Path) -> None:
+    assert resolve({}, environ={"PHASEPROF_BUDGET": ""}, folder=tmp_path).budget == 0.02
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"budget": 0}, "budget must be in"), ({"budget": 1.5}, "budget must be in"), ({"budget": math.nan}, "budget"),
+        ({"budget": "much"}, "budget must be a number"), ({"budget": True}, "budget must be a number"),
+        ({"report_every": 0}, "report_every must be > 0"), ({"report_every": 2.5}, "report_every must be a whole"),
+        ({"leak_threshold_mb": -1}, "leak_threshold_mb must be > 0"),
+        ({"leak_threshold_mb": None}, "leak_threshold_mb must be a number"),
+        ({"track_every": None}, "track_every must be a number"), ({"track_every": 0}, "track_every must be > 0"),
+        ({"sample_every_s": 0.0}, "sample_every_s must be"), ({"max_file_mb": 0}, "max_file_mb must be > 0"),
+        ({"max_file_mb": math.inf}, "max_file_mb must be > 0"), ({"on_violation": "shout"}, "on_violation must"),
+        ({"enabled": "maybe"}, "enabled must be true or false"), ({"run": ""}, "run must name a folder"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_says_which_rule(tmp_path: Path, given: dict[str, object], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        resolve(given, environ={}, folder=tmp_path)
+
+
+def test_the_seeds_keys_are_taken() -> None:
+    config = {
+        "memory_tracking_enabled": False,
+        "memory_report_interval": 5,
+        "memory_leak_threshold_mb": 2.5,
+        "budget": None,
+    }
+
+    assert from_config(config) == {"enabled": False, "report_every": 5, "leak_threshold_mb": 2.5, "budget": None}
+
+
+def test_an_unknown_key_names_the_nearest() -> None:
+    with pytest.raises(UsageError, match="did you mean 'memory_leak_threshold_mb'"):
+        from_config({"memory_leak_treshold_mb": 1})
+
+
+def test_a_profiler_from_a_config() -> None:
+    profiler = Profiler.from_config({"memory_tracking_enabled": False, "memory_report_interval": 5})
+
+    assert (profiler.enabled, profiler.settings.report_every) == (False, 5)
+    profiler.close()
+
+
+def test_the_environment_reaches_a_profiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PHASEPROF_LEAK_THRESHOLD_MB", "12")
+
+    profiler = Profiler()
+
+    assert profiler.settings.leak_threshold_mb == 12
+    profiler.close()

@@ -1,0 +1,320 @@
+"""The page as a document: what stands in it, that labels stay text, that it loads nothing, and how large it gets."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from page_records import (
+    HOSTILE,
+    MIB,
+    build,
+    header,
+    hostile_finding,
+    hostile_records,
+    leak_finding,
+    leaky_records,
+    many_readings,
+)  # fmt: skip
+
+pytest.importorskip("plotly", reason="the page is drawn by plotly, an extra")
+
+from phaseprof.errors import UsageError
+from phaseprof.recording import format as fmt
+from phaseprof.recording.reader import Run
+from phaseprof.records import Finding
+from phaseprof.report.html import MAX_PROCESSES, render_page, write_html
+
+VOID = {"meta", "hr", "br", "link", "img", "input"}
+
+
+class Page(HTMLParser):
+    """A page taken apart: elements with their attributes, the text outside scripts and styles, scripts by type."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.open: list[str] = []
+        self.badly_nested: list[str] = []
+        self.scripts: list[tuple[dict[str, str], str]] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = {name: value or "" for name, value in attrs}
+        self.elements.append((tag, attributes))
+        if tag == "script":
+            self.scripts.append((attributes, ""))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.badly_nested.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        inside = self.open[-1] if self.open else ""
+        if inside == "script":
+            attributes, text = self.scripts[-1]
+            self.scripts[-1] = (attributes, text + data)
+        elif inside != "style":
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    @property
+    def data(self) -> dict[str, object]:
+        return json.loads(next(text for attributes, text in self.scripts if attributes.get("id") == "phaseprof-data"))
+
+    def named(self, tag: str) -> list[dict[str, str]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def page_of(records: Iterable[fmt.Record], *findings: Finding) -> Page:
+    return Page(render_page(Run(None, [build(records)]), [findings]))
+
+
+@pytest.fixture(scope="module")
+def leaky_page() -> Page:
+    return page_of(leaky_records(), leak_finding())
+
+
+@pytest.fixture(scope="module")
+def hostile_page() -> Page:
+    return page_of(hostile_records(), hostile_finding())
+
+
+def test_elements_are_nested_and_closed(leaky_page: Page) -> None:
+    assert not leaky_page.badly_nested
+    assert not leaky_page.open
+
+
+def test_findings_stand_before_every_other_section(leaky_page: Page) -> None:
+    sections = [a["class"].split()[-1] for a in leaky_page.named("section")]
+
+    assert sections[0] == "findings"
+    assert sections[1:5] == ["trend", "phases", "counts", "tracked"]
+
+
+def test_a_finding_says_what_where_who_and_what_to_do(leaky_page: Page) -> None:
+    finding = leak_finding()
+
+    for said in (finding.summary, finding.advice, *finding.holder, "+16 objects per generation", "2 h 0 min"):
+        assert said in leaky_page.text
+
+
+def test_evidence_is_drawn_without_script(leaky_page: Page) -> None:
+    labels = [a.get("aria-label", "") for a in leaky_page.named("svg") if a.get("class") == "spark"]
+
+    assert "TradingEnvironment objects at generation end: 18 → 82, 5 readings" in labels
+
+
+def test_every_section_of_a_full_recording_is_there(leaky_page: Page) -> None:
+    keys = {a["class"].split()[-1] for a in leaky_page.named("section")}
+
+    assert keys == {"findings", "trend", "phases", "counts", "tracked", "devices", "explained", "throughput", "large",
+                    "snapshots", "cost", "limits"}  # fmt: skip
+
+
+def test_every_chart_has_its_data_and_a_description(leaky_page: Page) -> None:
+    places = {a["id"]: a["aria-label"] for a in leaky_page.named("div") if "chart" in a.get("class", "").split()}
+
+    assert places.keys() == leaky_page.data["charts"].keys()  # type: ignore[attr-defined]
+    assert all(places.values())
+
+
+def test_headings_go_down_one_level_at_a_time(leaky_page: Page) -> None:
+    levels = [int(tag[1]) for tag, _ in leaky_page.elements if tag in ("h1", "h2", "h3", "h4")]
+
+    assert levels[0] == 1
+    assert all(after - before <= 1 for before, after in pairwise(levels))
+
+
+def test_identifiers_are_unique_and_references_lead_somewhere(leaky_page: Page) -> None:
+    ids = [a["id"] for _, a in leaky_page.elements if "id" in a]
+    named = {a[key] for _, a in leaky_page.elements for key in ("aria-labelledby", "aria-controls") if key in a}
+
+    assert len(ids) == len(set(ids))
+    assert named <= set(ids)
+
+
+def test_the_trend_data_are_the_readings(leaky_page: Page) -> None:
+    views = leaky_page.data["charts"]["p0-trend"]  # type: ignore[index]
+    rss = next(view for view in views if view["name"] == "Resident memory (RSS)")
+    ends = [v for p, v in zip(rss["p"], rss["v"], strict=True) if rss["points"][p] == "generation end"]
+
+    assert ends == [(5 + g) * 1024 * MIB for g in range(5)]
+
+
+def test_the_way_to_a_point_belongs_to_the_phase_that_was_open(leaky_page: Page) -> None:
+    view = leaky_page.data["charts"]["p0-trend"][0]  # type: ignore[index]
+    owners = dict(zip(view["points"], view["owners"], strict=True))
+
+    assert view["phases"][owners["after train_population"]] == "train_population"
+    assert owners["train_population: start"] == -1
+
+
+def test_the_heat_map_holds_the_charges(leaky_page: Page) -> None:
+    view = leaky_page.data["charts"]["p0-heat"][0]  # type: ignore[index]
+    row = view["cells"][view["phases"].index("evaluate_population")]
+
+    assert row == [512 * MIB] * 5
+
+
+def test_generations_keep_the_numbers_that_the_user_gave(leaky_page: Page) -> None:
+    assert leaky_page.data["names"] == {"p0": {"shift": 1}}
+
+
+def test_what_was_not_looked_at_is_said(leaky_page: Page) -> None:
+    assert "Put off to keep within the budget: holders 3 times." in leaky_page.text
+    assert "graph is not measured any more: torch is not imported" in leaky_page.text
+
+
+def test_a_clean_run_says_so_and_what_was_looked_at() -> None:
+    page = page_of([r for r in leaky_records() if not isinstance(r, (fmt.Watch, fmt.Violation))])
+
+    assert "No leak found in 5 generations" in page.text
+    assert "What was looked at:" in page.text
+    assert "the allocator of cuda0" in page.text
+    assert "No class was watched" in page.text
+
+
+def test_a_broken_expectation_is_not_called_clean() -> None:
+    page = page_of(leaky_records())
+
+    assert "No leak found in 5 generations, but 1 expected count is broken" in page.text
+
+
+def test_a_recording_without_generations_claims_nothing() -> None:
+    page = page_of([header()])
+
+    assert "there is nothing to judge by" in page.text
+    assert "No memory reading was recorded" in page.text
+
+
+def test_a_run_without_processes_is_a_page() -> None:
+    page = Page(render_page(Run(None, []), []))
+
+    assert "Nothing was recorded" in page.text
+    assert not page.badly_nested
+
+
+def test_as_many_findings_as_processes_are_asked_for() -> None:
+    with pytest.raises(UsageError, match="one list for each process"):
+        render_page(Run(None, [build([header()])]), [])
+
+
+def test_hostile_labels_make_no_element(hostile_page: Page) -> None:
+    tags = {tag for tag, _ in hostile_page.elements}
+
+    assert not tags & {"img", "b", "iframe", "object", "link", "base", "form", "a"}
+    assert not hostile_page.badly_nested
+    assert len(hostile_page.scripts) == 3
+    assert not [name for _, attributes in hostile_page.elements for name in attributes if name.startswith("on")]
+
+
+def test_hostile_labels_are_shown_as_text(hostile_page: Page) -> None:
+    """In headings, tables, notes and attributes, one line each, without characters that turn text around."""
+    shown = "</script><img src=x onerror=alert(1)>\"'&<b>%{x}$x$"
+
+    assert hostile_page.text.count(shown) > 20
+    assert "\u202e" not in hostile_page.text
+
+
+def test_hostile_labels_survive_inside_the_data(hostile_page: Page) -> None:
+    view = hostile_page.data["charts"]["p0-heat"][0]  # type: ignore[index]
+
+    assert HOSTILE in view["phases"]
+    assert hostile_page.data["names"]["p0"]["names"]["3"] == f"{HOSTILE}3"  # type: ignore[index]
+
+
+def test_the_page_loads_nothing(leaky_page: Page) -> None:
+    loading = {"src", "href", "data", "action", "poster", "srcset", "background", "formaction", "xlink:href"}
+    found = [(tag, a) for tag, a in leaky_page.elements if loading & a.keys()]
+    styles = render_page(Run(None, []), []).partition("<style>")[2].partition("</style>")[0]
+
+    assert not found
+    assert not leaky_page.named("link")
+    assert "url(" not in styles
+    assert "@import" not in styles
+
+
+def test_the_policy_admits_the_pages_own_scripts_only(leaky_page: Page) -> None:
+    policies = [a["content"] for a in leaky_page.named("meta") if a.get("http-equiv") == "Content-Security-Policy"]
+
+    assert len(policies) == 1
+    rules = dict(rule.strip().split(" ", 1) for rule in policies[0].split(";"))
+    assert rules["default-src"] == "'none'"
+    assert rules["script-src"].count("'sha256-") == 2
+    assert "unsafe" not in rules["script-src"]
+    assert "http" not in policies[0]
+
+
+def test_equal_recordings_give_equal_pages(leaky_page: Page) -> None:
+    again = page_of(leaky_records(), leak_finding())
+
+    assert (again.elements, again.text, again.data) == (leaky_page.elements, leaky_page.text, leaky_page.data)
+
+
+def test_several_processes_have_a_table_and_a_tab_each() -> None:
+    ranks = [build(leaky_records(head=header(rank=r, world_size=3, pid=100 + r))) for r in range(3)]
+    page = Page(render_page(Run(None, ranks), [(leak_finding(),), (), ()]))
+
+    tabs = [a for a in page.named("button") if a.get("role") == "tab"]
+    assert [tab["aria-controls"] for tab in tabs] == ["p0", "p1", "p2"]
+    assert "1 leak found in 1 of 3 processes" in page.text
+    assert "rank 2, pid 102" in page.text
+
+
+def test_a_wide_run_shows_leaking_ranks_in_full_and_the_rest_in_the_table() -> None:
+    ranks = [build([header(rank=r, world_size=20, pid=100 + r)]) for r in range(20)]
+    page = Page(render_page(Run(None, ranks), [(leak_finding(),) if r == 17 else () for r in range(20)]))
+
+    panels = [a["id"] for a in page.named("div") if a.get("role") == "tabpanel"]
+    assert len(panels) == MAX_PROCESSES
+    assert "p17" in panels
+    assert "12 more processes" in page.text
+
+
+def test_a_hundred_thousand_readings_stay_small_and_fast() -> None:
+    process = build(many_readings(8400))  # twelve points a generation
+    begin = time.process_time()
+
+    text = render_page(Run(None, [process]), [()])
+
+    assert time.process_time() - begin < 10
+    data = next(text for attributes, text in Page(text).scripts if attributes.get("id") == "phaseprof-data")
+    assert len(data) < 1_500_000
+
+
+def test_a_spike_is_never_thinned_away() -> None:
+    page = page_of(many_readings(3001, spike_at=2998))
+    view = page.data["charts"]["p0-trend"][0]  # type: ignore[index]
+
+    assert view["n"] > 4 * len(view["v"])
+    assert max(view["v"]) == (600 + 299 + 4096 - 256) * MIB
+
+
+def test_generations_are_drawn_whole() -> None:
+    view = page_of(many_readings(3000)).data["charts"]["p0-trend"][0]  # type: ignore[index]
+    readings: dict[int, int] = {}
+    for g in view["g"]:
+        readings[g] = readings.get(g, 0) + 1
+
+    assert set(readings.values()) == {12}
+
+
+def test_writing_gives_the_rendered_page(tmp_path: Path) -> None:
+    run = Run(None, [build([header()])])
+
+    write_html(run, [()], tmp_path / "page.html")
+
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") == render_page(run, [()])

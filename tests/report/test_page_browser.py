@@ -1,0 +1,281 @@
+"""The page where it is read: in a headless Chromium, driven over its debugging pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from page_browser import CHROMIUM, Browser
+from page_records import (
+    build,
+    header,
+    hostile_finding,
+    hostile_records,
+    leak_finding,
+    leaky_records,
+    many_readings,
+)  # fmt: skip
+
+pytest.importorskip("plotly", reason="the page is drawn by plotly, an extra")
+
+from phaseprof.recording.reader import Run
+from phaseprof.report.html import write_html
+
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium here; apt-get install chromium")
+
+ALL_DRAWN = (
+    "[...document.querySelectorAll('.chart')].filter((c) => c.offsetParent).every((c) => c.dataset.drawn === 'true')"
+)
+TALL = 9000  # a window in which every chart is near the screen
+
+# Every element that shows text of its own, with its colour, and the colour of the nearest background behind it.
+CONTRASTS = """
+(() => {
+  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = (c) => [0.2126, 0.7152, 0.0722].reduce((sum, weight, i) => {
+    const v = c[i] / 255;
+    return sum + weight * (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  }, 0);
+  const behind = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const color = rgb(getComputedStyle(e).backgroundColor);
+      if (color.length === 3 || color[3] > 0) return color;
+    }
+    return [255, 255, 255];
+  };
+  const found = [];
+  for (const e of document.querySelectorAll("body :not(script):not(style):not(svg *)")) {
+    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
+    if (!own || !e.getClientRects().length) continue;
+    const [a, b] = [light(rgb(getComputedStyle(e).color)), light(behind(e))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) found.push(`${e.tagName}.${e.className}: ${ratio.toFixed(2)}`);
+  }
+  return found;
+})()
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(browser: Browser) -> Browser:
+    """The browser as a reader has it: light, nothing noted yet."""
+    browser.prefer("light")
+    browser.console.clear()
+    browser.requests.clear()
+    return browser
+
+
+@pytest.fixture(scope="module")
+def leaky_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("page") / "leaky.html"
+    write_html(Run(None, [build(leaky_records(12))]), [(leak_finding(),)], file)
+    return file
+
+
+@pytest.fixture(scope="module")
+def ranks_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    ranks = [build(leaky_records(head=header(rank=r, world_size=3, pid=100 + r))) for r in range(3)]
+    file = tmp_path_factory.mktemp("page") / "ranks.html"
+    write_html(Run(None, ranks), [(), (leak_finding(),), ()], file)
+    return file
+
+
+def test_every_chart_is_drawn_without_a_complaint_or_a_request(page: Browser, leaky_file: Path) -> None:
+    page.open(leaky_file, height=TALL)
+    page.until(ALL_DRAWN)
+
+    assert page.js("document.querySelectorAll('.chart .main-svg').length") > 8
+    assert page.console == []
+    assert [url for url in page.requests if not url.startswith(("data:", leaky_file.as_uri()))] == []
+
+
+def test_charts_far_below_wait_until_they_are_near(page: Browser, leaky_file: Path) -> None:
+    page.open(leaky_file, height=700)
+    page.until("document.querySelector('.chart[data-drawn]') || true")
+
+    assert page.js("document.querySelector('#p0-throughput').dataset.drawn") is None
+    page.js("document.querySelector('#p0-throughput').scrollIntoView()")
+    page.until("document.querySelector('#p0-throughput').dataset.drawn")
+
+
+def test_hover_tells_generation_point_and_value(page: Browser, leaky_file: Path) -> None:
+    page.open(leaky_file, height=TALL)
+    page.until(ALL_DRAWN)
+    x, y = page.js("""
+        (() => { const marks = document.querySelectorAll('#p0-trend .scatterlayer .points path');
+          const r = marks[marks.length - 1].getBoundingClientRect();
+          return [r.x + r.width / 2, r.y + r.height / 2]; })()""")
+
+    page.hover(x, y)
+    page.until("document.querySelector('#p0-trend .hoverlayer .hovertext')")
+
+    said = page.js("document.querySelector('#p0-trend .hoverlayer').textContent")
+    assert "Generation 12" in said
+    assert "generation end" in said
+    assert "15.75 GiB" in said  # private memory: 4 GiB at first, 12 more, less 256 MiB that are shared
+
+
+def test_dragging_zooms_and_a_double_click_goes_back(page: Browser, leaky_file: Path) -> None:
+    page.open(leaky_file, height=TALL)
+    page.until(ALL_DRAWN)
+    whole = page.js("document.getElementById('p0-trend').layout.xaxis.range")
+    left, top, width, height = page.js("""
+        (() => { const r = document.querySelector('#p0-trend .nsewdrag').getBoundingClientRect();
+          return [r.x, r.y, r.width, r.height]; })()""")
+
+    def mouse(kind: str, share: float, clicks: int = 1) -> None:
+        page.call("Input.dispatchMouseEvent", type=kind, x=left + share * width, y=top + height / 2, button="left",
+                  buttons=1, clickCount=clicks)  # fmt: skip
+
+    for kind, share in (("mousePressed", 0.4), ("mouseMoved", 0.5), ("mouseMoved", 0.6), ("mouseReleased", 0.6)):
+        mouse(kind, share)
+    page.until(f"document.getElementById('p0-trend').layout.xaxis.range[0] > {whole[0]} + 1")
+
+    low, high = page.js("document.getElementById('p0-trend').layout.xaxis.range")
+    assert high - low < (whole[1] - whole[0]) / 3
+
+
+def test_the_switch_shows_another_series(page: Browser, leaky_file: Path) -> None:
+    page.open(leaky_file, height=TALL)
+    page.until(ALL_DRAWN)
+    before = page.js("document.getElementById('p0-trend').data[0].y[0]")
+
+    page.js("""
+        (() => { const select = document.querySelector('select[data-chart=p0-trend]');
+          select.value = [...select.options].findIndex((o) => o.text === 'Resident memory (RSS)');
+          select.dispatchEvent(new Event('change')); })()""")
+
+    assert before == 3.75  # private memory in GiB
+    assert page.js("document.getElementById('p0-trend').data[0].y[0]") == 4.0
+
+
+def test_labels_with_markup_are_drawn_as_text(page: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "hostile.html"
+    write_html(Run(None, [build(hostile_records())]), [(hostile_finding(),)], file)
+
+    page.open(file, height=TALL)
+    page.until(ALL_DRAWN)
+
+    legends = page.js("[...document.querySelectorAll('#p0-trend .legendtext')].map((e) => e.textContent)")
+    ticks = page.js("[...document.querySelectorAll('#p0-heat .yaxislayer-above text')].map((e) => e.textContent)")
+    assert any(text.startswith("</script><img src=x onerror=alert(1)>") for text in legends)
+    assert any(text.startswith("</script><img src=x") for text in ticks)
+    assert page.js("document.querySelectorAll('img, .chart b').length") == 0
+    assert page.console == []
+
+
+def test_hover_shows_hostile_names_as_text(page: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "hostile.html"
+    write_html(Run(None, [build(hostile_records())]), [()], file)
+    page.open(file, height=TALL)
+    page.until(ALL_DRAWN)
+    x, y = page.js("""
+        (() => { const r = document.querySelector('#p0-heat .nsewdrag').getBoundingClientRect();
+          return [r.x + r.width * 0.6, r.y + r.height * 0.25]; })()""")
+
+    page.hover(x, y)
+    page.until("document.querySelector('#p0-heat .hoverlayer .hovertext')")
+
+    assert "</script><img src=x onerror=alert(1)>" in page.js(
+        "document.querySelector('#p0-heat .hoverlayer').textContent"
+    )
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_what_is_behind_it(page: Browser, leaky_file: Path, scheme: str) -> None:
+    page.prefer(scheme)
+    page.open(leaky_file, height=TALL)
+    page.until(ALL_DRAWN)
+
+    assert page.js(CONTRASTS) == []
+
+
+def test_charts_follow_a_change_to_dark(page: Browser, leaky_file: Path) -> None:
+    page.open(leaky_file, height=TALL)
+    page.until(ALL_DRAWN)
+    light = page.js("document.getElementById('p0-trend').layout.font.color")
+
+    page.prefer("dark")
+
+    page.until(f"document.getElementById('p0-trend').layout.font.color !== '{light}'")
+
+
+@pytest.mark.parametrize("width", [360, 768, 1600])
+def test_nothing_sticks_out_of_the_window(page: Browser, leaky_file: Path, width: int) -> None:
+    page.open(leaky_file, width=width, height=TALL)
+    page.until(ALL_DRAWN)
+
+    assert page.js("document.documentElement.scrollWidth") <= width
+
+
+def test_print_shows_every_process_in_light(page: Browser, ranks_file: Path) -> None:
+    page.prefer("dark")
+    page.open(ranks_file)
+
+    page.js("window.dispatchEvent(new Event('beforeprint'))")
+
+    shown = "document.querySelectorAll('.chart[data-drawn]').length === document.querySelectorAll('.chart').length"
+    page.until(shown)
+    assert page.js("document.querySelectorAll('.process[hidden]').length") == 0
+    assert page.js("getComputedStyle(document.body).color") == "rgb(23, 33, 43)"
+    assert page.pdf().startswith(b"%PDF")
+
+
+def test_tabs_open_on_the_leak_and_follow_mouse_and_keys(page: Browser, ranks_file: Path) -> None:
+    visible = "[...document.querySelectorAll('[role=tabpanel]')].filter((p) => !p.hidden).map((p) => p.id)"
+    page.open(ranks_file)
+
+    assert page.js(visible) == ["p1"]
+    page.js("document.getElementById('p0-tab').click()")
+    assert page.js(visible) == ["p0"]
+    page.js("document.getElementById('p0-tab').dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft' }))")
+    assert page.js(visible) == ["p2"]
+    assert page.js("document.activeElement.id") == "p2-tab"
+
+
+def test_without_script_the_findings_and_tables_are_there(page: Browser, ranks_file: Path) -> None:
+    page.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        page.open(ranks_file)
+        text = page.js("document.body.innerText")
+        hidden = page.js("[...document.querySelectorAll('.live-only, .chart')].filter((e) => e.offsetParent).length")
+    finally:
+        page.call("Emulation.setScriptExecutionDisabled", value=False)
+
+    assert leak_finding().summary in text
+    assert text.count("What profiling cost") == 3
+    assert hidden == 0
+
+
+def test_the_policy_keeps_foreign_scripts_and_requests_out(page: Browser, leaky_file: Path) -> None:
+    page.open(leaky_file)
+
+    page.js("""
+        (() => { const script = document.createElement('script'); script.textContent = 'window.entered = true';
+          document.body.append(script);
+          const image = new Image(); image.src = 'https://example.invalid/x.png'; document.body.append(image); })()""")
+
+    assert page.js("window.entered") is None
+    assert any("Content Security Policy" in line for line in page.console)
+
+
+def test_a_hundred_thousand_readings_open_within_three_seconds(page: Browser, tmp_path: Path) -> None:
+    """Of the page's own thread, so that what else runs on the machine does not count."""
+    file = tmp_path / "long.html"
+    write_html(Run(None, [build(many_readings(8400))]), [()], file)
+    page.call("Performance.enable", timeDomain="threadTicks")
+    try:
+        page.open(file)
+        page.until("document.getElementById('p0-trend').dataset.drawn")
+        metrics = {m["name"]: m["value"] for m in page.call("Performance.getMetrics")["metrics"]}
+    finally:
+        page.call("Performance.disable")
+
+    assert 0 < metrics["TaskDuration"] < 3.0
