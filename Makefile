@@ -38,7 +38,7 @@ test-base:
 	sh .ci/test-base $(PYTEST) $(ARGS)
 
 bench: $(VENV)/.bench
-	@for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script $(ARGS) || exit 1; done
+	$(BIN)/python benchmarks/run.py $(ARGS)
 
 leakbench: $(VENV)/.bench
 	cd benchmarks && ../$(BIN)/python -m leakbench --tool $(TOOL) $(ARGS)

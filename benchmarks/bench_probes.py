@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 import psutil
+
 from phaseprof.probes.process import StatmProbe
 from phaseprof.probes.protocol import CostClass
 from phaseprof.probes.registry import available_probes

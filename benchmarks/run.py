@@ -1,9 +1,9 @@
 """Every figure of docs/benchmarks.md, measured in one run and printed as one table.
 
-    python benchmarks/run.py                          the table; minutes, and the machine should be quiet
-    python benchmarks/run.py --quick                  a first look: small heaps, few rounds
-    python benchmarks/run.py --only census,sizes      some of the benchmarks
-    python benchmarks/run.py --out docs/benchmarks.md put the table into the page, between its two markers
+python benchmarks/run.py                          the table; minutes, and the machine should be quiet
+python benchmarks/run.py --quick                  a first look: small heaps, few rounds
+python benchmarks/run.py --only census,sizes      some of the benchmarks
+python benchmarks/run.py --out docs/benchmarks.md put the table into the page, between its two markers
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Rows of every benchmark in one form, the machine they were measured on, and the table of both.
 
 A benchmark's ``rows(quick)`` gives dicts with ``name``, ``ours``, ``peer``, ``peer_name``, ``ratio`` (peer over ours)
-and ``bound`` (the least ratio to reach); where they say something, also ``unit`` (``s`` if left out), ``most`` (the most
-that ``ours`` may be, in that unit) and ``note``.
+and ``bound`` (the least ratio to reach); where they say something, also ``unit`` (``s`` if left out), ``most`` (what
+``ours`` may be at most, in that unit) and ``note``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from phaseprof.units import format_bytes
 from tabulate import tabulate
+
+from phaseprof.units import format_bytes
 
 HEADERS = ("What", "phaseprof", "Peer", "Peer takes", "Ratio", "Bound", "Met", "Note")
 PACKAGES = ("phaseprof", "torch", "numpy", "psutil", "objgraph", "guppy3", "pympler")
@@ -125,10 +126,10 @@ def verdict_line(rows: Sequence[Row]) -> str:
 def machine_lines(*, quick: bool, today: datetime.date | None = None) -> list[str]:
     """Say where and when this was measured."""
     versions = ", ".join(f"{name} {version}" for name in PACKAGES if (version := _version_of(name)))
-    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    load = f"load {os.getloadavg()[0]:.1f} at the end" if hasattr(os, "getloadavg") else "load unknown"
     return [
         f"Date: {today or datetime.date.today()}{' (quick: heaps too small for the bounds)' if quick else ''}",
-        f"Machine: {_processor()}, {os.cpu_count()} CPUs, {platform.system()} {platform.release()}, load {load} at the end",
+        f"Machine: {_processor()}, {os.cpu_count()} CPUs, {platform.system()} {platform.release()}, {load}",
         f"Python {platform.python_version()} ({sys.implementation.name}); {versions}",
     ]
 

@@ -19,6 +19,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
+
 from phaseprof.trend import judge
 
 Floats = NDArray[np.float64]

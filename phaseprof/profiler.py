@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from phaseprof.errors import UsageError
 from phaseprof.live import looks
+from phaseprof.live.recorder import clean_text
 from phaseprof.live.scopes import DISABLED, CheckpointScope, DisabledScope, GenerationScope, Items, PhaseScope
 from phaseprof.live.session import Session, close_all
 from phaseprof.live.settings import OnViolation, Settings, from_config, resolve
@@ -193,21 +194,25 @@ class Profiler:
 
     def snapshot(self, label: str) -> Report:
         """Take a labelled snapshot: process and device figures and counts of objects.  Costs one census."""
-        from phaseprof.report.snapshot import build_snapshot
-
-        if self._session.enabled:
-            looks.take_snapshot(self._session, label)
-        return build_snapshot(self._session.recorder.model, label)
+        return self._snapshot(label, count_objects=True)
 
     def log_memory(self, label: str, show_objects: bool = False) -> Report:
         """Take a snapshot, print it, and return it; ``show_objects`` adds counts of common types."""
+        report = self._snapshot(label, count_objects=show_objects)
         if self._session.enabled:
-            looks.take_snapshot(self._session, label, count_objects=show_objects)
+            _print(report)
+        return report
+
+    def _snapshot(self, label: str, *, count_objects: bool) -> Report:
+        if not self._session.enabled:
+            from phaseprof.report.disabled import DisabledReport
+
+            return DisabledReport(label)
         from phaseprof.report.snapshot import build_snapshot
 
-        report = build_snapshot(self._session.recorder.model, label)
-        _print(report)
-        return report
+        label = clean_text(label)
+        looks.take_snapshot(self._session, label, count_objects=count_objects)
+        return build_snapshot(self._session.recorder.model, label)
 
     def trend(self) -> Report:
         """Memory at each recorded moment, and its change."""

@@ -69,8 +69,8 @@ def test_it(phaseprof):
     for g in range(12):
         with phaseprof.generation(g), phaseprof.phase("evaluate"):
             kept.append(Env())
-    finding = phaseprof.findings()[0]
-    assert (finding.verdict, finding.subject, finding.phase) == ("leak", "Env", "evaluate")
+    leaks = [(f.subject, f.phase) for f in phaseprof.findings() if f.verdict == "leak"]
+    assert ("Env", "evaluate") in leaks
 """,
     )
 

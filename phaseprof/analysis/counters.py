@@ -23,6 +23,7 @@ COUNTED = (
     ("threads", "threads", "Thread"),
     ("shm_segments", "shared memory", "SharedMemory"),
     ("shm_bytes", "shared memory", "SharedMemory"),
+    ("shm_user_segments", "shared memory", "SharedMemory"),  # closed here, never unlinked
     ("descriptors", "descriptors", None),
 )
 # Types that come with a counter of their own: findings about them are the counter's finding.
@@ -34,7 +35,8 @@ COMPANIONS = {
 }
 # Resident memory is the poorest witness: it votes only in recordings that hold nothing better.
 NATIVE = ("malloc_in_use_bytes", "anonymous_bytes", "rss_bytes")
-NATIVE_LEAST_BYTES = 16 * 1024.0
+# Below this our own recording, and the caches of any library, may account for it.
+NATIVE_LEAST_BYTES = 64 * 1024.0
 
 
 def counter_causes(

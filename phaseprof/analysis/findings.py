@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from phaseprof.analysis.causes import Cause, join
+from phaseprof.analysis.causes import Cause, is_plumbing, join
 from phaseprof.analysis.counters import counter_causes, is_explained
 from phaseprof.analysis.limits import Horizon
 from phaseprof.analysis.naming import (
@@ -25,6 +25,8 @@ from phaseprof.units import MB
 
 # Below this a rise is a trifle that every program has (a float kept for each step), unless it was watched.
 LEAST_BYTES = 1024.0
+# Lists, dicts and sets that nobody holds and that carry nothing of note: caches and leftovers of libraries.
+LEAST_ANONYMOUS_BYTES = 65536.0
 MOST_FINDINGS = 10
 # Dead cycles are a leak only where no collection comes in this many generations: a sawtooth needs time to show.
 GARBAGE_READINGS = 12
@@ -131,7 +133,10 @@ def _is_sawtooth(process: ProcessRun, cause: Cause) -> bool:
 
 def _is_trifle(process: ProcessRun, cause: Cause) -> bool:
     """Growth that no run will ever feel, of a type that nobody asked to watch."""
-    return bytes_per_generation(cause) < LEAST_BYTES and not cause.subjects() & process.watches.keys()
+    if cause.subjects() & process.watches.keys():
+        return False
+    anonymous = not cause.is_rooted and all(is_plumbing(subject) for subject in cause.subjects())
+    return bytes_per_generation(cause) < (LEAST_ANONYMOUS_BYTES if anonymous else LEAST_BYTES)
 
 
 def _most_telling(cause: Cause, main: Symptom) -> list[Symptom]:

@@ -78,11 +78,19 @@ def bytes_per_generation(cause: Cause) -> float:
     """Estimate the growth of a cause in bytes a generation, from the best measure there is."""
     measured = [s.judgement.slope for s in cause.of_kind("storages/", "arrays_bytes", "graph_bytes")]
     counted = [s.judgement.slope * _each(s) for s in cause.of_kind("count/")]
-    items = [s.judgement.slope * ITEM_BYTES for s in cause.of_kind("container/")]
+    items = [s.judgement.slope * _each_item(s) for s in cause.of_kind("container/")]
     plain = cause.of_kind("malloc_", "anonymous_", "children_private", "shm_bytes", "tracked/")
     other = [s.judgement.slope for s in plain]
     nodes = [s.judgement.slope * OBJECT_BYTES for s in cause.of_kind("graph_nodes")]
     return max([0.0, *measured, *counted, *items, *other, *nodes])
+
+
+def _each_item(symptom: Symptom) -> float:
+    """Bytes of one item of a container that was measured whole, its share of the table included."""
+    holder = symptom.holder
+    if holder is None or holder.retained_bytes <= 0 or holder.length <= 0:
+        return ITEM_BYTES
+    return max(ITEM_BYTES, holder.retained_bytes / holder.length)
 
 
 def _each(symptom: Symptom) -> float:

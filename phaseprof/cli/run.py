@@ -165,7 +165,7 @@ def _run_to_end(plan: Plan, script: Script, module: types.ModuleType) -> tuple[i
         tracebacks.show(error)
         return _INTERRUPTED, True
     except BaseException as error:  # noqa: BLE001 - whatever ends the program is shown as the interpreter shows it
-        if error not in plan.failures:
+        if not any(error is failure for failure in plan.failures):
             tracebacks.show(error)
         return 1, True
     return 0, False

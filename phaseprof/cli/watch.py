@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phaseprof.cli.following import RunFollower, follow_existing
+from phaseprof.cli.watch_frame import COLUMNS, Frame, Watched
 from phaseprof.errors import MissingExtra, UsageError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from phaseprof.cli.watch_frame import Watched
+    from rich.console import Console, RenderableType
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -41,13 +40,11 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--interval must be >= {_LEAST_INTERVAL_S} seconds (got {args.interval:g})")
     try:
         from rich.console import Console
-
-        from phaseprof.cli.watch_frame import Watched
     except ImportError as error:
         raise MissingExtra("watch needs rich; pip install 'phaseprof[watch]'") from error
     console = Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
     if args.once:
-        console.print(Watched(follow_existing(args.recording), time.time).frame())
+        console.print(paint(Watched(follow_existing(args.recording), time.time).frame()))
         return 0
     watched = Watched(RunFollower(args.recording), time.time)
     try:
@@ -58,22 +55,40 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def paint(frame: Frame) -> RenderableType:
+    """Turn a frame into what rich prints; texts stay texts, markup in them has no meaning."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    parts: list[RenderableType] = [Text.assemble(*frame.title)]
+    if frame.rows:
+        table = Table(box=None, pad_edge=False, header_style="dim")
+        for name, side in COLUMNS:
+            # Where the terminal is narrow these two give way; figures never do.
+            table.add_column(name, justify=side, no_wrap=name not in ("State", "Found"))  # type: ignore[arg-type]
+        for row in frame.rows:
+            table.add_row(*(Text(text, style=style) for text, style in row))
+        parts.append(table)
+    return Group(*parts, *(Text.assemble(*line) for line in frame.lines))
+
+
 def show_live(watched: Watched, console: Console, wait: Callable[[], None]) -> None:
     """Repaint one frame in place until ``wait`` raises."""
     from rich.live import Live
 
-    with Live(watched.frame(), console=console, auto_refresh=False, screen=False) as live:
+    with Live(paint(watched.frame()), console=console, auto_refresh=False, screen=False) as live:
         while True:
             wait()
             watched.look()
-            live.update(watched.frame(), refresh=True)
+            live.update(paint(watched.frame()), refresh=True)
 
 
 def show_plain(watched: Watched, console: Console, wait: Callable[[], None]) -> None:
     """Print a frame whenever something was recorded since the last, until ``wait`` raises."""
     watched.look()
-    console.print(watched.frame())
+    console.print(paint(watched.frame()))
     while True:
         wait()
         if watched.look():
-            console.print(watched.frame())
+            console.print(paint(watched.frame()))

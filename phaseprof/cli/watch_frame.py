@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from statistics import median
-
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.cli.following import RunFollower
@@ -25,6 +22,24 @@ SILENT_S = 30.0
 _BARS = "▁▂▃▄▅▆▇█"
 _COURSE = 12  # bars in a row's course
 _STYLE = Style()
+# Name and side of each column.
+COLUMNS = (
+    ("Rank", "right"), ("Pid", "right"), ("State", "left"), ("Gen", "right"), ("Items/s", "right"), ("Memory", "right"),
+    ("Growth", "right"), ("Course", "left"), ("Found", "left"),
+)  # fmt: skip
+
+
+Words = tuple[str, str]  # a text and the style to show it in
+Line = tuple[Words, ...]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What one frame says: a title, a row of ``COLUMNS`` for each process, and lines below."""
+
+    title: Line
+    rows: tuple[Line, ...] = ()
+    lines: tuple[Line, ...] = ()
 
 
 class Watched:
@@ -45,19 +60,21 @@ class Watched:
         """Read what is new; tell whether anything was."""
         return self._follower.poll() > 0
 
-    def frame(self) -> RenderableType:
+    def frame(self) -> Frame:
         """Return the frame: judged anew where something was recorded, every few seconds at most."""
         processes = self._follower.run().processes
+        path = clean(str(self._follower.path), _STYLE)
         if not processes:
-            return Text(f"Waiting for a run in {clean(str(self._follower.path), _STYLE)} ...")
+            return Frame(((f"Waiting for a run in {path} ...", ""),))
         for process in processes:
             self._judge(process)
-        parts: list[RenderableType] = [self._title(processes), self._table(processes), *self._findings(processes)]
-        parts += self._phases(processes)
-        if self._follower.n_wrong:
-            n = self._follower.n_wrong
-            parts.append(Text(f"{n:,} line{'' if n == 1 else 's'} could not be read", style="dim"))
-        return Group(*parts)
+        rows = [self._row(one, processes) for one in _newest_first(processes, self._clock())[:MAX_ROWS]]
+        lines = [*self._findings(processes), *self._phases(processes)]
+        if len(processes) > MAX_ROWS:
+            lines.append(((f"{len(processes) - MAX_ROWS:,} more processes", "dim"),))
+        if n := self._follower.n_wrong:
+            lines.append(((f"{n:,} line{'' if n == 1 else 's'} could not be read", "dim"),))
+        return Frame(self._title(path, processes), tuple(rows), tuple(lines))
 
     def _judge(self, process: ProcessRun) -> None:
         now, key = self._clock(), id(process)
@@ -66,65 +83,49 @@ class Watched:
             self._found[key] = find_leaks(process)
             self._judged[key] = (now, process.n_records)
 
-    def _title(self, processes: Sequence[ProcessRun]) -> Text:
+    def _title(self, path: str, processes: Sequence[ProcessRun]) -> Line:
         running = sum(state_of(p, processes, self._clock())[0] == "running" for p in processes)
         n_leaks = sum(f.verdict == "leak" for p in processes for f in self._found.get(id(p), ()))
-        title = Text(f"{clean(str(self._follower.path), _STYLE)}: {running} of {len(processes)} running", style="bold")
-        title.append(f", {n_leaks} leak{'' if n_leaks == 1 else 's'}" if n_leaks else ", no leak so far",
-                     style="bold red" if n_leaks else "green")  # fmt: skip
-        return title
+        said = (f"{n_leaks} leak{'' if n_leaks == 1 else 's'}", "bold red") if n_leaks else ("no leak so far", "green")
+        return ((f"{path}: {running} of {len(processes)} running, ", "bold"), said)
 
-    def _table(self, processes: Sequence[ProcessRun]) -> Table:
-        table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
-        for name, side in (("Rank", "right"), ("Pid", "right"), ("State", "left"), ("Gen", "right"),
-                           ("Items/s", "right"), ("Memory", "right"), ("Growth", "right"), ("Course", "left"),
-                           ("Found", "left")):  # fmt: skip
-            # Found and State give way where the terminal is narrow; figures never do.
-            table.add_column(name, justify=side, no_wrap=name not in ("State", "Found"))  # type: ignore[arg-type]
-        for process in _newest_first(processes, self._clock())[:MAX_ROWS]:
-            table.add_row(*self._row(process, processes))
-        if len(processes) > MAX_ROWS:
-            table.caption = f"{len(processes) - MAX_ROWS:,} more processes"
-        return table
-
-    def _row(self, process: ProcessRun, processes: Sequence[ProcessRun]) -> list[Text]:
+    def _row(self, process: ProcessRun, processes: Sequence[ProcessRun]) -> Line:
         header = process.header
-        state, style = state_of(process, processes, self._clock())
         memory = series_of(process, "rss_bytes", point=memory_point(process))
-        found = self._found.get(id(process), ())
         generation = Generations(process).name(process.generations[-1].ordinal) if process.generations else "-"
-        return [
-            Text(str(header.rank if header else "-")), Text(str(header.pid if header else "-")),
-            Text(state, style=style), Text(clean(generation, _STYLE)), Text(_rate(process)),
-            Text("-" if memory is None else format_bytes(memory.last)),
-            Text("-" if memory is None else format_signed_bytes(memory.last - memory.values[0])),
-            Text("" if memory is None else course(memory.values), style="cyan"), _found_text(found),
-        ]  # fmt: skip
+        size, growth, way = "-", "-", ""
+        if memory is not None:
+            size, growth = format_bytes(memory.last), format_signed_bytes(memory.last - memory.values[0])
+            way = course(memory.values)
+        return (
+            (str(header.rank if header else "-"), ""), (str(header.pid if header else "-"), ""),
+            state_of(process, processes, self._clock()), (clean(generation, _STYLE), ""), (_rate(process), ""),
+            (size, ""), (growth, ""), (way, "cyan"), _found_words(self._found.get(id(process), ())),
+        )  # fmt: skip
 
-    def _findings(self, processes: Sequence[ProcessRun]) -> list[RenderableType]:
-        lines: list[RenderableType] = []
+    def _findings(self, processes: Sequence[ProcessRun]) -> list[Line]:
+        lines: list[Line] = []
         several = len(processes) > 1
         for process in processes:
             rank = f"rank {process.header.rank}: " if several and process.header else ""
             for one in self._found.get(id(process), ()):
-                text = Text(f"{one.verdict.upper()} ", style="bold red" if one.verdict == "leak" else "yellow")
-                text.append(f"{rank}{clean(one.summary, _STYLE)}", style="not bold default")
-                lines.append(text)
+                style = "bold red" if one.verdict == "leak" else "yellow"
+                lines.append(((f"{one.verdict.upper()} ", style), (f"{rank}{clean(one.summary, _STYLE)}", "")))
         hidden = len(lines) - MAX_FINDINGS
-        more: list[RenderableType] = [Text(f"{hidden} more findings: phaseprof report", style="dim")]
+        more: list[Line] = [((f"{hidden} more findings: phaseprof report", "dim"),)]
         return lines[:MAX_FINDINGS] + (more if hidden > 0 else [])
 
-    def _phases(self, processes: Sequence[ProcessRun]) -> list[RenderableType]:
+    def _phases(self, processes: Sequence[ProcessRun]) -> list[Line]:
         main = _newest_first(processes, self._clock())[0]
         metrics = charge_metrics(main)
         if not metrics:
             return []
         rows = sorted(phase_charges(main, metrics[0]), key=lambda row: -row.typical)[:MAX_PHASES]
         said = ", ".join(f"{clean(row.phase, _STYLE)} {format_signed_bytes(row.typical)}" for row in rows)
-        return [Text(f"A generation adds, by phase: {said}", style="dim")]
+        return [((f"A generation adds, by phase: {said}", "dim"),)]
 
 
-def state_of(process: ProcessRun, processes: Sequence[ProcessRun], now: float) -> tuple[str, str]:
+def state_of(process: ProcessRun, processes: Sequence[ProcessRun], now: float) -> Words:
     """Return what became of a process, and the style to say it in.
 
     A process that closed its recording ended; one that did not, and whose rank started again, was replaced; one that
@@ -186,10 +187,8 @@ def course(values: Sequence[float]) -> str:
     return "".join(_BARS[int((v - low) / (high - low) * (len(_BARS) - 1))] for v in shown)
 
 
-def _found_text(found: Sequence[Finding]) -> Text:
+def _found_words(found: Sequence[Finding]) -> Words:
     if not found:
-        return Text("-", style="dim")
+        return "-", "dim"
     leaks = sum(one.verdict == "leak" for one in found)
-    if leaks:
-        return Text(f"{leaks} leak{'' if leaks == 1 else 's'}", style="red")
-    return Text(f"{len(found)} other", style="yellow")
+    return (f"{leaks} leak{'' if leaks == 1 else 's'}", "red") if leaks else (f"{len(found)} other", "yellow")

@@ -274,6 +274,8 @@ class Escalation:
 
     def _holder_record(self, one: Investigation, path: HolderPath, explains: int, asked: int) -> fmt.Holder:
         container, length = path.container or ("", -1)
+        if one.container is not None:  # the suspect is the container itself
+            container, length = one.subject, int(one.container.length(costly=False) or -1)
         return fmt.Holder(
             t=self._clock(), g=self._generation, subject=one.key, steps=list(path.steps), root=path.root,
             reason=path.reason, explains=explains, asked=asked, container=container, length=length,
@@ -313,7 +315,8 @@ class Escalation:
 
 
 _ITEM = re.compile(r"\(?([A-Za-z_][\w.<>]*)(?:, [\d,]+)?\)?$")
-_CARRIER = re.compile(r"\b(method|function|generator|coroutine|async generator|cell|partial) ")
+# Types that are shown with the name of what they run.
+_CARRIER = re.compile(r"\b(Task|method|function|generator|async generator|partial) |\((coroutine|cell) ")
 SIZE_DEADLINE_S = 0.05
 
 
@@ -324,7 +327,7 @@ def item_after(steps: Sequence[str], container: str, length: int) -> str:
     step = steps[at + 1] if at >= 0 else steps[-1] if steps else ""
     carrier = _CARRIER.search(step)
     if carrier:
-        return carrier[1]
+        return carrier[1] or carrier[2]
     found = _ITEM.search(step)
     return found[1] if found else ""
 

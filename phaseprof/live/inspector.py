@@ -32,7 +32,7 @@ SETTLED, DECIDED = 4, 10
 # Series that may point at a leak, and the least rise a generation that is worth a look.
 LEAST = {"_bytes": 256.0, "python_blocks": 8.0, "_count": 0.1}
 NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "children", "children_private_bytes",
-          "shm_bytes", "shm_segments", "graph_nodes")  # fmt: skip
+          "shm_bytes", "shm_segments", "shm_user_segments", "graph_nodes")  # fmt: skip
 
 
 class Inspector:

@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar, Union, cast
 from phaseprof.errors import UsageError
 
 F = TypeVar("F", bound=Callable[..., object])
-Items = Union[float, Callable[[object], float], None]  # noqa: UP007 - evaluated at run time on Python 3.10
+Items = Union[float, Callable[..., float], None]  # noqa: UP007 - evaluated at run time on Python 3.10
 
 
 class Boundaries(Protocol):

@@ -47,6 +47,29 @@ def own_ids() -> frozenset[int]:
 
     Cost: about 0.2 µs for each object of ours; at most 200,000 are followed.
     """
+    seen = _follow()
+    try:
+        return frozenset(seen)
+    finally:
+        seen.clear()
+
+
+def own_tally() -> dict[type, int]:
+    """Count our plain containers by exact type, those that the collector tracks.  Cost: that of ``own_ids``."""
+    seen = _follow()
+    counts: dict[type, int] = {}
+    try:
+        for obj in seen.values():
+            cls = type(obj)
+            if cls in _PLAIN_CONTAINERS and gc.is_tracked(obj):
+                counts[cls] = counts.get(cls, 0) + 1
+        return counts
+    finally:
+        seen.clear()
+
+
+def _follow() -> dict[int, object]:
+    """Return our objects by id, in levels from the roots; the caller clears the result."""
     seen: dict[int, object] = {}
     level: list[object] = list(_roots)
     try:
@@ -54,9 +77,8 @@ def own_ids() -> frozenset[int]:
             fresh = {id(o): o for o in level if id(o) not in seen and _is_ours(o)}
             seen.update(fresh)
             level = gc.get_referents(*[o for o in fresh.values() if type(o) not in _PLAIN_BUFFERS])
-        return frozenset(seen)
+        return seen
     finally:
-        seen.clear()
         level.clear()
 
 

@@ -145,13 +145,12 @@ class PointFolder:
 
     def _fold_series(self, ids: Sequence[int], edges: Sequence[int], ordinals: Ints, columns: Sequence[Column]) -> None:
         """Keep the last reading of each point in each generation."""
+        sides = np.array(edges, np.int64)
+        sides[(sides != fmt.ENTER) & (sides != fmt.EXIT)] = fmt.POINT
+        codes, code_of = np.unique(np.array(ids, np.int64) * 4 + sides, return_inverse=True)
         places: dict[str, int] = {}
-        pairs = list(zip(ids, edges, strict=True))
-        place_of = {
-            (number, edge): places.setdefault(point_name(self._name(number), edge, self._role(number)), len(places))
-            for number, edge in dict.fromkeys(pairs)
-        }
-        place = np.array([place_of[pair] for pair in pairs], np.int64)
+        names = [point_name(self._name(code // 4), code % 4, self._role(code // 4)) for code in codes.tolist()]
+        place = np.array([places.setdefault(name, len(places)) for name in names], np.int64)[code_of]
         order = np.argsort(place, kind="stable")
         ends = np.searchsorted(place[order], np.arange(1, len(places) + 1))
         for name, begin, end in zip(places, [0, *ends[:-1].tolist()], ends.tolist(), strict=True):
@@ -213,6 +212,7 @@ class PointFolder:
         owners: list[int] = []
         stack, strays, bare = lane.stack, lane.strays, lane.bare
         visits: dict[int, list[int]] = {}
+        turns = {number for number, label in self._labels.items() if label.role == "generation"}
         generation = lane.generation
         top = stack[-1][0] if stack else _OUTSIDE_ID
         for number, edge, now, generation in steps:
@@ -229,7 +229,7 @@ class PointFolder:
                     self._give_back(owners, bare)
                 bare = None
             owners.append(top)
-            if edge == fmt.ENTER and self._role(number) != "generation":
+            if edge == fmt.ENTER and number not in turns:
                 stack.append((number, now))
                 top = number
             elif edge == fmt.EXIT and stack:

@@ -172,8 +172,12 @@ class ProcessRun:
         self.watches[record.name] = record
 
     def _add_note(self, record: fmt.Note) -> None:
+        self.note(record.text)
+
+    def note(self, text: str) -> None:
+        """Keep a sentence for whoever reads the recording."""
         if len(self.notes) < MAX_NOTES:
-            self.notes.append(record.text)
+            self.notes.append(text)
 
     def _add_thread(self, record: fmt.Thread) -> None:
         self.fold()

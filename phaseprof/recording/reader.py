@@ -122,7 +122,7 @@ def _read_into(process: ProcessRun, file: Path, offset: int) -> None:
     wrong = 0
     for number, lines in _chunks(file, offset):
         if lines is None:
-            process.add(fmt.Note(0, f"{file.name} line {number} is over 64 MiB: the rest of the file is skipped"))
+            process.note(f"{file.name} line {number} is over 64 MiB: the rest of the file is skipped")
             break
         try:
             records = fmt.decode_lines(lines)
@@ -131,11 +131,11 @@ def _read_into(process: ProcessRun, file: Path, offset: int) -> None:
                 reason = _read_line(process, line)
                 wrong += bool(reason)
                 if reason and wrong <= _MAX_TOLD:
-                    process.add(fmt.Note(0, f"{file.name} line {at} is skipped: {reason}"))
+                    process.note(f"{file.name} line {at} is skipped: {reason}")
         else:
             process.extend(records)
     if wrong > _MAX_TOLD:
-        process.add(fmt.Note(0, f"{file.name}: {wrong - _MAX_TOLD} more lines are skipped"))
+        process.note(f"{file.name}: {wrong - _MAX_TOLD} more lines are skipped")
 
 
 def _read_line(process: ProcessRun, line: bytes) -> str:
@@ -172,7 +172,7 @@ def _chunks(file: Path, offset: int) -> Iterator[tuple[int, bytes | None]]:
 
     A last line that the process did not live to finish is yielded as it is, and fails to decode.
     """
-    number, rest = 2, b""
+    number, rest = 2, bytearray()
     try:
         with file.open("rb") as stream:
             stream.seek(offset)
@@ -184,13 +184,14 @@ def _chunks(file: Path, offset: int) -> Iterator[tuple[int, bytes | None]]:
                         yield number, None
                         return
                     continue
-                lines, rest = rest + block[:end], block[end:]
+                lines = bytes(rest + block[:end])
+                rest = bytearray(block[end:])
                 yield number, lines
                 number += lines.count(b"\n")
     except OSError as error:
         raise RecordingError(f"cannot read {file}: {error.strerror}; check its permissions") from error
     if rest:
-        yield number, rest
+        yield number, bytes(rest)
 
 
 def _short(error: Exception) -> str:

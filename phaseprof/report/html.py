@@ -54,7 +54,10 @@ def render_page(run: Run, findings: Sequence[Sequence[Finding]]) -> str:
     charts = {key: views for part in parts for key, views in part.charts.items()}
     if len(ranks) > 1 and (chart := _ranks_chart(run)) is not None:
         charts[f"all-{chart.key}"] = chart.views
-    tree = {"names": {part.prefix: part.names() for part in parts}, "charts": charts}
+    names = {part.prefix: part.names() for part in parts}
+    if parts:
+        names["all"] = parts[0].names()  # ranks of one run name their generations alike
+    tree = {"names": names, "charts": charts}
     return str(_document(body, json_text(tree), plotly))
 
 

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from phaseprof.cli import main
 from phaseprof.cli.following import RunFollower
-from phaseprof.cli.watch import show_live, show_plain
+from phaseprof.cli.watch import paint, show_live, show_plain
 from phaseprof.cli.watch_frame import Watched, course, state_of
 from phaseprof.recording import format as fmt
 
@@ -61,7 +61,7 @@ def write_run(folder: Path, n: int = 12) -> Path:
 
 def frame_of(watched: Watched, *, width: int = 100) -> str:
     stream = StringIO()
-    Console(file=stream, width=width, highlight=False).print(watched.frame())
+    Console(file=stream, width=width, highlight=False).print(paint(watched.frame()))
     return stream.getvalue()
 
 
@@ -334,7 +334,12 @@ def test_on_a_terminal_the_frame_is_painted_in_place_and_the_cursor_comes_back(t
 
 def test_an_interrupt_ends_the_view_with_status_zero(tmp_path: Path) -> None:
     write_run(tmp_path, 2)
-    command = [sys.executable, "-m", "phaseprof", "watch", str(tmp_path), "--interval", "0.1"]
+    # A shell that starts tests in the background has them ignore the signal, and their children too.
+    program = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from phaseprof.cli import main; raise SystemExit(main())"
+    )
+    command = [sys.executable, "-c", program, "watch", str(tmp_path), "--interval", "0.1"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         first = process.stdout.readline()

@@ -20,6 +20,7 @@ from page_records import (
     leak_finding,
     leaky_records,
     many_readings,
+    statm,
 )  # fmt: skip
 
 pytest.importorskip("plotly", reason="the page is drawn by plotly, an extra")
@@ -170,7 +171,7 @@ def test_the_heat_map_holds_the_charges(leaky_page: Page) -> None:
 
 
 def test_generations_keep_the_numbers_that_the_user_gave(leaky_page: Page) -> None:
-    assert leaky_page.data["names"] == {"p0": {"shift": 1}}
+    assert leaky_page.data["names"]["p0"] == {"shift": 1}  # type: ignore[index]
 
 
 def test_what_was_not_looked_at_is_said(leaky_page: Page) -> None:
@@ -198,6 +199,25 @@ def test_a_recording_without_generations_claims_nothing() -> None:
 
     assert "there is nothing to judge by" in page.text
     assert "No memory reading was recorded" in page.text
+
+
+def test_a_program_that_marks_nothing_has_its_snapshots_drawn() -> None:
+    taken = [fmt.SnapshotTaken(t, -1, f"after {t} s", {"rss_bytes": (600 + t) * MIB}) for t in range(5)]
+    page = page_of([header(), *taken])
+
+    view = page.data["charts"]["p0-snapshots"][0]  # type: ignore[index]
+    assert view["lines"][0]["v"] == [(600 + t) * MIB for t in range(5)]
+    assert view["labels"][4] == "after 4 s"
+
+
+def test_samples_between_boundaries_are_no_point_of_the_loop() -> None:
+    records = list(leaky_records())
+    sampled = [fmt.Label(9, "sample", "sample"), fmt.Point(1, 9, fmt.POINT, 2, statm(9000 * MIB))]
+    page = page_of([*records[:-1], *sampled])
+
+    view = page.data["charts"]["p0-trend"][0]  # type: ignore[index]
+    assert "generation end" in view["points"]
+    assert "sample" not in view["points"]
 
 
 def test_a_run_without_processes_is_a_page() -> None:

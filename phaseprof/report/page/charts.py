@@ -124,6 +124,20 @@ def device_charts(process: ProcessRun) -> list[Chart]:
     return charts
 
 
+def snapshots_chart(process: ProcessRun) -> Chart | None:
+    """Return memory at each snapshot in their order: of a program that marks no generation, all there is to draw."""
+    taken = [(s.label, s.v.get("rss_bytes", s.v.get("anonymous_bytes"))) for s in process.snapshots]
+    known = [(label, ram) for label, ram in taken if ram is not None]
+    drawn = line("memory", enumerate(ram for _, ram in known))
+    if drawn is None or len(known) < 2:
+        return None
+    view = {"kind": "lines", "unit": "bytes", "lines": [drawn], "labels": [label for label, _ in known]}
+    words = change_words("rss_bytes", [ram for _, ram in known])
+    return Chart(
+        "snapshots", "", f"Memory at {plural(len(known), 'snapshot')}, in their order: {words}", (view,), "short"
+    )
+
+
 def throughput_chart(rollout: RolloutReport) -> Chart | None:
     """Return items per second, generation by generation, where the program said how many it did."""
     drawn = line("items per second", [(r.generation, r.items_per_s) for r in rollout.rows if r.items_per_s is not None])

@@ -76,7 +76,7 @@ def _facts(item: FindingEntry) -> Html:
 
 
 def _evidence(evidence: Sequence[Evidence]) -> Html:
-    drawn = [_figure(one) for one in evidence if one.values]
+    drawn = [_figure(one) for one in dict.fromkeys(evidence) if one.values]
     more = len(drawn) - MAX_EVIDENCE
     note = element("p", f"{more} more series agree.", class_="fine") if more > 0 else ""
     return join(element("div", *drawn[:MAX_EVIDENCE], class_="evidence"), note) if drawn else Html("")
@@ -88,5 +88,5 @@ def _figure(one: Evidence) -> Html:
     return element(
         "figure", sparkline(one.generations, one.values, label=words),
         element("figcaption", element("strong", ends), " ", metric_words(one.metric),
-                element("span", f" at {one.point}", class_="fine")),
+                " at ", one.point),
     )  # fmt: skip

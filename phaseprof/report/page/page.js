@@ -82,10 +82,11 @@
 
   function linesFigure(view, names) {
     const scale = scaleOf(view.unit, view.lines.flatMap((one) => one.v));
+    const head = (g) => (view.labels ? asText(view.labels[g]) : `Generation ${asText(nameOf(names, g))}`);
     const traces = view.lines.map((one) => ({
       type: "scatter", mode: one.g.length <= 60 ? "lines+markers" : "lines", name: asText(one.name),
-      x: one.g.map((g) => g + names.shift), y: scaled(one.v, scale),
-      customdata: one.g.map((g, i) => `${view.lines.length > 1 ? `${asText(one.name)}: ` : `<b>Generation ${asText(nameOf(names, g))}</b><br>`}${FORMATS[view.unit](one.v[i])}`),
+      x: one.g.map((g) => g + (view.labels ? 1 : names.shift)), y: scaled(one.v, scale),
+      customdata: one.g.map((g, i) => `${view.lines.length > 1 ? `${asText(one.name)}: ` : `<b>${head(g)}</b><br>`}${FORMATS[view.unit](one.v[i])}`),
       hovertemplate: "%{customdata}<extra></extra>",
       line: { color: view.broken ? css("--bad") : colors()[one.color % 8], width: 2, dash: DASHES[Math.floor(one.color / 8) % 4] },
       marker: { size: 5 },
@@ -94,6 +95,7 @@
     if (view.unit !== "count") layout.yaxis.rangemode = "normal";
     else layout.yaxis.rangemode = "tozero";
     layout.showlegend = view.lines.length > 1;
+    if (view.labels) layout.xaxis = { title: { text: "snapshot" } };
     if (view.band && (view.band[0] >= 0 || view.band[1] >= 0)) Object.assign(layout, bandOf(view));
     return { traces, layout };
   }
@@ -131,7 +133,7 @@
     }];
     const yaxis = { autorange: "reversed", tickmode: "array", tickvals: view.phases.map((_, at) => at),
       ticktext: view.phases.map((name) => asText(short(name))), automargin: true, showgrid: false, zeroline: false };
-    return { traces, layout: { hovermode: "closest", yaxis, xaxis: { showgrid: false }, showlegend: false } };
+    return { traces, layout: { hovermode: "closest", yaxis, showlegend: false } };
   }
 
   const FIGURES = { path: pathFigure, lines: linesFigure, heat: heatFigure };
@@ -148,7 +150,7 @@
       hoverlabel: { bgcolor: css("--card"), bordercolor: css("--muted"), align: "left", font: { color: css("--ink"), size: 13 } },
       legend: { orientation: "h", x: 0, xanchor: "left", y: narrow ? -0.13 : -0.16, yanchor: "top", font: { color: css("--ink") } },
       ...own,
-      xaxis: { ...axis, title: isSmall || narrow ? undefined : { text: "generation", standoff: 6, font: axis.title.font }, zeroline: false, ...own.xaxis },
+      xaxis: { ...axis, title: isSmall || narrow ? undefined : { text: "generation", standoff: 6, font: axis.title.font, ...(own.xaxis || {}).title }, zeroline: false },
       yaxis: { ...axis, ...own.yaxis, title: { ...axis.title, ...(own.yaxis || {}).title }, automargin: true },
     };
     return whole;

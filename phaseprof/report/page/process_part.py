@@ -82,7 +82,9 @@ class ProcessPart:
             yield self._section("explained", "Growth of resident memory, explained", bars)
         yield self._section("throughput", "Throughput", self._figure(charts.throughput_chart(summary.rollout)))
         yield self._section("large", "Large objects", tables.large_table(summary.large_objects))
-        yield self._section("snapshots", "Snapshots", tables.snapshots_table(process))
+        yield self._section(
+            "snapshots", "Snapshots", self._figure(charts.snapshots_chart(process)), tables.snapshots_table(process)
+        )
         yield self._section("cost", "What profiling cost", tables.cost_table(summary.cost))
         yield self._limits(summary)
 

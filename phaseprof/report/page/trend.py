@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 
 import numpy as np
@@ -42,8 +42,9 @@ def trend_chart(process: ProcessRun, *, most: int = MOST_A_METRIC, first: str = 
 
 def _metrics(process: ProcessRun) -> Iterator[str]:
     found: dict[str, int] = {}
-    for (_, metric), series in process.series.items():
-        if not metric.startswith(_ELSEWHERE) and metric not in _UNTOLD:
+    sampled = _sampled(process)
+    for (point, metric), series in process.series.items():
+        if point not in sampled and not metric.startswith(_ELSEWHERE) and metric not in _UNTOLD:
             found[metric] = max(found.get(metric, 0), sum(g >= 0 for g in series.generations[:2]))
     return (metric for metric, n in found.items() if n >= 2)
 
@@ -58,11 +59,26 @@ def _rank(metric: str) -> tuple[int, int, str]:
 
 
 def _points_of(process: ProcessRun, metric: str) -> dict[str, Series]:
-    return {point: series for (point, name), series in process.series.items() if name == metric and len(series)}
+    """Series of a metric by point; samples between boundaries are left out, since they stand nowhere in the loop."""
+    sampled = _sampled(process)
+    return {
+        point: series
+        for (point, name), series in process.series.items()
+        if name == metric and len(series) and point not in sampled
+    }
+
+
+def _sampled(process: ProcessRun) -> set[str]:
+    return {label.name for label in process.labels.values() if label.role == "sample"}
 
 
 def _end_of(points: Mapping[str, Series]) -> Series:
-    return points.get(GENERATION_END) or max(points.values(), key=len)
+    """The point read last in a generation."""
+    return points[_end_point(list(points))]
+
+
+def _end_point(points: Sequence[str]) -> str:
+    return GENERATION_END if GENERATION_END in points else points[-1]
 
 
 def _view(process: ProcessRun, metric: str, most: int) -> Mapping[str, object] | None:
@@ -79,7 +95,7 @@ def _view(process: ProcessRun, metric: str, most: int) -> Mapping[str, object] |
     generations = np.fromiter((row[0] for row in rows), np.int64, len(rows))
     values = np.fromiter((row[2] for row in rows), np.float64, len(rows))
     names = list(points)
-    end = names.index(GENERATION_END) if GENERATION_END in points else len(names) - 1
+    end = names.index(_end_point(names))
     is_end = np.fromiter((row[1] == end for row in rows), np.bool_, len(rows))
     kept = [row for row, stays in zip(rows, thin_generations(generations, values, is_end, most), strict=True) if stays]
     owners, phases = owners_of(process, names)

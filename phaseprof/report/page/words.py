@@ -13,6 +13,7 @@ _WORDS = {
     "available_bytes": "Memory left until the limit",
     "limit_bytes": "The memory limit",
     "arrays_bytes": "numpy arrays",
+    "arrays_count": "numpy arrays (count)",
     "python_blocks": "Python heap blocks",
     "malloc_in_use_bytes": "malloc: in use",
     "malloc_free_bytes": "malloc: free inside the heap",
@@ -41,9 +42,9 @@ _COUNTERS = {
     "ooms": "out-of-memory errors",
 }
 _FAMILIES = {
-    "watched": "{} objects", "count": "{} objects", "tracked": "{} (tracked)", "container": "items in {}",
-    "storages": "torch storages on {}", "untracked": "memory of {}",
+    "peak": "Peak while {} ran (sampled)", "watched": "{} objects", "count": "{} objects", "tracked": "{} (tracked)", "container": "items in {}",
 }  # fmt: skip
+_SIZED = {"storages": "torch storages on {}", "untracked": "{} objects"}  # read as bytes and as a count
 
 
 def metric_words(metric: str) -> str:
@@ -55,8 +56,12 @@ def metric_words(metric: str) -> str:
     if metric in _WORDS:
         return _WORDS[metric]
     family, _, rest = metric.partition("/")
+    if family in _SIZED and rest:
+        name, _, unit = rest.rpartition("_")
+        return _SIZED[family].format(name) + (" (count)" if unit == "count" else "")
     if family in _FAMILIES and rest:
         name = rest.partition("@")[0]
+        name = name.removesuffix("_bytes") if family == "peak" else name
         return _FAMILIES[family].format(short_name(name) if family in ("watched", "count") else name)
     device, _, counter = metric.rpartition("/")
     return f"{device}: {_COUNTERS[counter]}" if device and counter in _COUNTERS else metric
