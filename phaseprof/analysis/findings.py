@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 from phaseprof.analysis.causes import Cause, is_plumbing, join
 from phaseprof.analysis.counters import counter_causes, is_explained
@@ -71,7 +72,9 @@ def _finding(
     main = main_symptom(cause, kind, subject)
     rate = bytes_per_generation(cause)
     backing = _backing(symptoms, rate) if main.judgement.verdict == "too short" else None
-    if backing is not None:
+    if main.judgement.verdict == "too short" and _breaks_more_and_more(process, main):
+        main = replace(main, judgement=replace(main.judgement, verdict="leak"))
+    elif backing is not None:
         main = replace(main, judgement=replace(main.judgement, verdict="leak", since=backing.judgement.since))
     verdict = _verdict(process, cause, main, subject, rate, horizon)
     holder = tuple(cause.holder.steps) if cause.holder is not None and not cause.is_garbage else ()
@@ -85,6 +88,13 @@ def _finding(
         evidence=tuple(s.evidence for s in _most_telling(cause, main)),
     )  # fmt: skip
     return replace(finding, summary=summarise(finding, rate) + _bound_text(cause))
+
+
+def _breaks_more_and_more(process: ProcessRun, symptom: Symptom) -> bool:
+    """Whether a watched class went further beyond its bound at every reading: where one is told, three are enough."""
+    watch = process.watches.get(symptom.key.removeprefix("watched/"))
+    values = [v for v in symptom.evidence.values if watch is not None and v > watch.high >= 0]
+    return len(values) >= 3 and all(b > a for a, b in pairwise(values))
 
 
 def _backing(symptoms: Mapping[str, Symptom], rate: float) -> Symptom | None:

@@ -6,8 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-# Spent before any wall time has passed, so that short programs get a first look; nothing on a run of minutes.
-CREDIT_NS = 60_000_000
+# Spent before any wall time has passed, so that short programs get a first look; the rest of the run pays for it by a
+# share a little below the one allowed, so that a run of a minute keeps within it.
+CREDIT_NS, STEADY = 100_000_000, 0.85
 
 
 class Budget:
@@ -26,6 +27,7 @@ class Budget:
         self.asked_ns: defaultdict[str, int] = defaultdict(int)
         self.skipped: Counter[str] = Counter()
         self._inner_ns = 0
+        self._is_asked = False
         self._last_ns: dict[str, int] = {}
 
     @property
@@ -42,15 +44,15 @@ class Budget:
         """How much may be spent now; infinite without a bound."""
         if self.share is None:
             return float("inf")
-        return CREDIT_NS + self.share * self.wall_ns - self.total_ns
+        return CREDIT_NS + STEADY * self.share * self.wall_ns - self.total_ns
 
     def estimate_ns(self, job: str, fallback_ns: int) -> int:
         """What ``job`` cost the last time, or ``fallback_ns`` if it never ran."""
         return self._last_ns.get(job, fallback_ns)
 
-    def admits(self, job: str, fallback_ns: int = 1_000_000) -> bool:
-        """Tell whether ``job`` fits now; a refusal is counted for the report."""
-        if self.estimate_ns(job, fallback_ns) <= self.room_ns():
+    def admits(self, job: str, fallback_ns: int = 1_000_000, *, spare: float = 1.0) -> bool:
+        """Tell whether ``spare`` times what ``job`` costs fits now; a refusal is counted for the report."""
+        if spare * self.estimate_ns(job, fallback_ns) <= self.room_ns():
             return True
         self.skipped[job] += 1
         return False
@@ -64,14 +66,15 @@ class Budget:
             asked: the user asked for it by name (a snapshot, a report): told, but not taken from the budget.
         """
         outer_inner, self._inner_ns = self._inner_ns, 0
+        outer_asked, self._is_asked = self._is_asked, asked or self._is_asked
         began = self.clock()
         try:
             yield
         finally:
             took = self.clock() - began
-            (self.asked_ns if asked else self.spent_ns)[job] += took - self._inner_ns
+            (self.asked_ns if self._is_asked else self.spent_ns)[job] += took - self._inner_ns
             self._last_ns[job] = took
-            self._inner_ns = outer_inner + took
+            self._inner_ns, self._is_asked = outer_inner + took, outer_asked
 
     def charge(self, job: str, took_ns: int) -> None:
         """Charge time that was measured elsewhere, as by another thread."""

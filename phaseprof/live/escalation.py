@@ -117,9 +117,10 @@ class Escalation:
         if not followed:
             return
         moved = self._has_moved()
+        # Under a budget only the young are looked at: what a collection moved in between is lost, and later generations
+        # make up for it.  Old objects never look young, so no complete look is needed to begin with.
         begins = any(one.family is not None and not one.births.has_baseline for one in followed)
-        # Under a budget, what a collection moved in between is lost to the young look; later generations make up.
-        young = not complete and not begins and not (moved and self._budget.share is None)
+        young = not complete and (self._budget.share is not None or not (begins or moved))
         with HeapView([i.family for i in followed if i.family is not None], young=young) as view:
             for one in followed:
                 if one.family is None or (young and not one.family.has_young and not self._reads_whole(one)):

@@ -27,6 +27,9 @@ COUNTERS = ("limits", "children", "descriptors", "threads", "shared memory", "ma
 TYPES_EVERY, FIRST_TYPES_EVERY = 3, 2
 # Probes that take milliseconds, and how often they are read under a budget.
 SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
+# Allocator blocks that go with a tracked object in code and classes, and how many others may be written to while forked
+# children share them (some 20 MB).
+BLOCKS_EACH, MOST_SHARED_BLOCKS = 2.2, 350_000
 # Without a budget: walk at every generation while suspicion may arise, then as seldom as a census under one.
 SETTLED, DECIDED = 4, 10
 # Series that may point at a leak, and the least rise a generation that is worth a look.
@@ -54,6 +57,7 @@ class Inspector:
         self._counts: dict[str, int] = {}
         self._last_done: dict[str, int] = {}
         self._n_types = 0
+        self._counters_read = self._clock()
         self.looks_at_boundaries = False
 
     # --- boundaries -------------------------------------------------------------------------------------------------
@@ -84,11 +88,11 @@ class Inspector:
         with self._budget.spending("recording"):
             self._recorder.fold()
             self._recorder.check_file()
-        if self._budget.admits("counters", 500_000):
+        if self._has_time_for_counters():
             with self._budget.spending("counters"):
                 self._read_counters(generation)
         for job in sorted(_FIRST_COST, key=lambda j: (self._last_done.get(j, -1), _FIRST_COST[j])):
-            if self._is_due(job, generation) and self._budget.admits(job, _FIRST_COST[job]):
+            if self._is_due(job, generation) and self._budget.admits(job, _FIRST_COST[job], spare=_SPARE.get(job, 1)):
                 with self._budget.spending(job):
                     broken += self._do(job, generation)
                 self._last_done[job] = generation
@@ -100,6 +104,20 @@ class Inspector:
             self._recorder.add(self.cost(generation))
         return broken
 
+    def _has_time_for_counters(self) -> bool:
+        """Whether counters fit into the budget of the time since they were last read, whatever else was spent.
+
+        They are cheap and they decide: a verdict rests on them while dearer looks wait for the budget to recover.
+        """
+        now = self._clock()
+        share = self._budget.share
+        since, self._counters_read = now - self._counters_read, now
+        if share is None or self._budget.estimate_ns("counters", 500_000) <= share * since:
+            return True
+        self._counters_read = now - since
+        self._budget.skipped["counters"] += 1
+        return False
+
     def _is_due(self, job: str, generation: int) -> bool:
         if job == "watched":
             return bool(self._watches.entries) and self._budget.share is None  # else a census of types counts them
@@ -109,7 +127,7 @@ class Inspector:
             return tensors.loaded_torch() is not None
         if self._budget.share is None:
             eager = generation < SETTLED or (self._is_rising() and generation < DECIDED)
-            walks = eager or generation % TYPES_EVERY == 0
+            walks = (eager or generation % TYPES_EVERY == 0) and self._may_walk()
             return walks == (job == "heap walk")  # a walk counts types on the way
         return self._is_worth(job, generation)
 
@@ -127,7 +145,18 @@ class Inspector:
             return generation >= suspicion.WARM_UP and since >= every
         if any(key.startswith(("count/", "watched/")) for key in self.escalation.done):
             return False
-        return self._is_rising() and since >= TYPES_EVERY
+        return self._is_rising() and since >= TYPES_EVERY and self._may_walk()
+
+    def _may_walk(self) -> bool:
+        """Whether a walk to untracked objects does no harm: it writes the reference count of each.
+
+        Where forked children share those pages, that gives every child's memory a copy of its own.  A census writes
+        only to what the collector writes to as well, so it is always allowed.
+        """
+        children, blocks, tracked = map(self._series, ("children", "python_blocks", "n_objects"))
+        if children is None or blocks is None or not children.last:
+            return True
+        return tracked is not None and blocks.last - BLOCKS_EACH * tracked.last < MOST_SHARED_BLOCKS
 
     def _is_rising(self) -> bool:
         """Whether the exact counters of the allocators rise."""
@@ -319,6 +348,8 @@ class Inspector:
                 self._look_for_suspects(generation)
                 self.escalation.hurry()
         with self._budget.spending("final look", asked=True):
+            if self._watches.entries and self._budget.share is not None and generation >= 0:
+                self._count_watched(generation)
             self.escalation.finish()
 
     def cost(self, generation: int) -> fmt.Cost:
@@ -341,6 +372,7 @@ class Inspector:
 
 
 # Jobs of a generation's end, and what each costs at first in nanoseconds, before it was measured.
+_SPARE = {"tracked": 3}  # sizes say how much, not what leaks: they leave room for the rest
 _FIRST_COST = {
     "graph": 2_000_000, "tracked": 2_000_000, "watched": 15_000_000, "types": 30_000_000, "heap walk": 120_000_000,
 }  # fmt: skip

@@ -11,8 +11,9 @@ from types import FrameType
 
 from phaseprof.probes.typeinfo import type_name
 
-_PREFIX = "phaseprof."
+_PREFIX, _STUDIED = "phaseprof.", "phaseprof.demo."
 _PACKAGE_DIR = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")  # noqa: PTH118, PTH120, PTH100 - prefix of co_filename, compared as text
+_STUDIED_DIR = os.path.join(_PACKAGE_DIR, "demo", "")  # noqa: PTH118 - as above
 
 # What may stand between two of our objects; below anything else the user's world could begin.
 _PLAIN_CONTAINERS = frozenset({dict, list, tuple, set, frozenset, deque, OrderedDict, defaultdict})
@@ -33,13 +34,15 @@ def register(root: object) -> None:
 
 
 def is_own_type(cls: type) -> bool:
-    """Say whether a class is one of phaseprof's; no code of the class runs."""
-    return type_name(cls).startswith(_PREFIX)
+    """Say whether a class is one of phaseprof's; no code of the class runs.  The demonstration program is a user's."""
+    name = type_name(cls)
+    return name.startswith(_PREFIX) and not name.startswith(_STUDIED)
 
 
 def is_own_frame(frame: FrameType) -> bool:
-    """Say whether a frame runs our code."""
-    return frame.f_code.co_filename.startswith(_PACKAGE_DIR)
+    """Say whether a frame runs our code; the demonstration program's is a user's."""
+    name = frame.f_code.co_filename
+    return name.startswith(_PACKAGE_DIR) and not name.startswith(_STUDIED_DIR)
 
 
 def own_ids() -> frozenset[int]:

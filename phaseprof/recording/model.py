@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-import msgspec
-
 from phaseprof.recording import format as fmt
 from phaseprof.recording.folding import (
     CHARGED,
@@ -107,7 +105,8 @@ class ProcessRun:
         """Take in points that were recorded in this process, as rows."""
         if rows:
             self.n_records += len(rows)
-            self._fold_rows(rows)
+            self.last_ns = max(self.last_ns, rows[-1][0])
+            self._folder.fold(rows, self._page_bytes)
 
     def _add_plain(self, record: fmt.Record) -> None:
         if isinstance(record, fmt.Violation):
@@ -188,14 +187,24 @@ class ProcessRun:
 
     def fold(self) -> None:
         """Reduce the points that wait: last reading of each point per generation, and charges per phase."""
-        if self._pending:
-            rows = list(map(msgspec.structs.astuple, self._pending))
-            self._pending.clear()
-            self._fold_rows(rows)
+        points = self._pending
+        if points:
+            fields = (
+                [p.t for p in points],
+                [p.a for p in points],
+                [p.e for p in points],
+                [p.g for p in points],
+                [p.m for p in points],
+                [p.d for p in points],
+                [p.th for p in points],
+            )
+            self.last_ns = max(self.last_ns, points[-1].t)
+            points.clear()
+            self._folder.fold_columns(fields, self._page_bytes)
 
-    def _fold_rows(self, rows: Sequence[Row]) -> None:
-        self.last_ns = max(self.last_ns, rows[-1][0])
-        self._folder.fold(rows, self.header.page_bytes if self.header else 4096)
+    @property
+    def _page_bytes(self) -> int:
+        return self.header.page_bytes if self.header else 4096
 
     @property
     def phase_names(self) -> list[str]:

@@ -84,7 +84,8 @@ def live_help(command: str) -> str:
 def run_phaseprof(words: list[str], cwd: Path = ROOT) -> str:
     """Run the command line in a process of its own and return what it printed."""
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    environ = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1", "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
+    environ = {**os.environ, "COLUMNS": "80", "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
+    environ.pop("NO_COLOR", None)  # it asks for plain text, and pages show the other
     command = [sys.executable, "-m", "phaseprof", *words]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", env=environ, cwd=cwd)
     if done.returncode not in (0, 1):
@@ -121,9 +122,8 @@ def demo_outputs(scenario: str = "evaluate") -> dict[str, str]:
             ["demo", "--scenario", scenario, "--generations", DEMO_GENERATIONS, "--out", "run"], cwd=out
         )
         checked = run_phaseprof(["check", "run"], cwd=out)
-        markdown = run_phaseprof(["report", "run", "--markdown"], cwd=out)
     parts = sections(printed)
-    return {"start": parts.pop("", ""), **parts, "check": checked, "markdown": markdown}
+    return {"start": parts.pop("", ""), **parts, "check": checked}
 
 
 # Blocks of the demo's output by the word that their headings are known by.
@@ -162,7 +162,7 @@ def _filled(name: str, outputs: dict[str, str]) -> str:
     return f"<!-- demo: begin {name} -->\n```text\n{body}```\n<!-- demo: end -->"
 
 
-def shortened(text: str, head: int = 34, tail: int = 5) -> str:
+def shortened(text: str, head: int = 34, tail: int = 3) -> str:
     """Leave out the middle of a long text, with a line of three dots in its place."""
     lines = [line.rstrip() for line in text.splitlines()]
     if len(lines) > head + tail + 1:

@@ -41,8 +41,9 @@ def rows_of(script: Sequence[tuple[int, int, int, int]], lane: int = 0) -> list[
 
 
 def shown(process: ProcessRun) -> tuple[object, ...]:
-    """All that folding makes; a series that only ever was zero says nothing."""
-    charges = {key: list(series) for key, series in process.charges.items() if any(series.values)}
+    """All that folding makes; a charge of zero says nothing, whether it is written down or not."""
+    nonzero = {key: [(g, v) for g, v in series if v] for key, series in process.charges.items()}
+    charges = {key: pairs for key, pairs in nonzero.items() if pairs}
     series = {key: list(series) for key, series in process.series.items()}
     return series, charges, {name: (p.visits, p.ns) for name, p in process.phases.items()}
 

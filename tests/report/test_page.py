@@ -208,6 +208,7 @@ def test_a_program_that_marks_nothing_has_its_snapshots_drawn() -> None:
     view = page.data["charts"]["p0-snapshots"][0]  # type: ignore[index]
     assert view["lines"][0]["v"] == [(600 + t) * MIB for t in range(5)]
     assert view["labels"][4] == "after 4 s"
+    assert "What was looked at: 5 snapshots" in page.text
 
 
 def test_samples_between_boundaries_are_no_point_of_the_loop() -> None:

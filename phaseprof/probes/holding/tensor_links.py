@@ -81,6 +81,8 @@ def link_name(holder: object, child: object) -> str:
     """Name the link from a tensor to what C++ holds for it."""
     tensor = cast("torch.Tensor", holder)
     with plain_torch(sys.modules["torch"]):
+        if sys.modules["torch"]._C.TensorBase._backward_hooks.__get__(tensor) is child:
+            return "._backward_hooks"
         if not any(held is child for held in _held(tensor)):
             return "autograd graph"
         return "._base" if sys.modules["torch"]._C.TensorBase._is_view(tensor) else ".grad"

@@ -25,6 +25,8 @@ def _looked_at(process: ProcessRun) -> Iterator[str]:
     if names := [m for m in ("anonymous_bytes", "rss_bytes") if m in metrics]:
         points = {point for point, metric in process.series if metric == names[0]}
         yield f"{metric_words(names[0]).lower()} at {plural(len(points), 'point')} of the loop"
+    if process.snapshots:
+        yield plural(len(process.snapshots), "snapshot")
     for device in devices_in(metrics):
         yield f"the allocator of {device}"
     if process.watches:

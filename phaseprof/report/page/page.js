@@ -133,7 +133,7 @@
     }];
     const yaxis = { autorange: "reversed", tickmode: "array", tickvals: view.phases.map((_, at) => at),
       ticktext: view.phases.map((name) => asText(short(name))), automargin: true, showgrid: false, zeroline: false };
-    return { traces, layout: { hovermode: "closest", yaxis, showlegend: false } };
+    return { traces, layout: { hovermode: "closest", yaxis, xaxis: { showgrid: false }, showlegend: false } };
   }
 
   const FIGURES = { path: pathFigure, lines: linesFigure, heat: heatFigure };
@@ -150,7 +150,7 @@
       hoverlabel: { bgcolor: css("--card"), bordercolor: css("--muted"), align: "left", font: { color: css("--ink"), size: 13 } },
       legend: { orientation: "h", x: 0, xanchor: "left", y: narrow ? -0.13 : -0.16, yanchor: "top", font: { color: css("--ink") } },
       ...own,
-      xaxis: { ...axis, title: isSmall || narrow ? undefined : { text: "generation", standoff: 6, font: axis.title.font, ...(own.xaxis || {}).title }, zeroline: false },
+      xaxis: { ...axis, ...own.xaxis, title: isSmall || narrow ? undefined : { text: "generation", standoff: 6, font: axis.title.font, ...(own.xaxis || {}).title }, zeroline: false },
       yaxis: { ...axis, ...own.yaxis, title: { ...axis.title, ...(own.yaxis || {}).title }, automargin: true },
     };
     return whole;

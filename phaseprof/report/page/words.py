@@ -42,7 +42,8 @@ _COUNTERS = {
     "ooms": "out-of-memory errors",
 }
 _FAMILIES = {
-    "peak": "Peak while {} ran (sampled)", "watched": "{} objects", "count": "{} objects", "tracked": "{} (tracked)", "container": "items in {}",
+    "peak": "Peak while {} ran (sampled)", "watched": "{} objects", "count": "{} objects", "tracked": "{} (tracked)",
+    "container": "items in {}",
 }  # fmt: skip
 _SIZED = {"storages": "torch storages on {}", "untracked": "{} objects"}  # read as bytes and as a count
 
