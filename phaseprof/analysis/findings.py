@@ -91,10 +91,14 @@ def _finding(
 
 
 def _breaks_more_and_more(process: ProcessRun, symptom: Symptom) -> bool:
-    """Whether a watched class went further beyond its bound at every reading: where one is told, three are enough."""
+    """Whether a watched class went further beyond its bound at every reading.
+
+    Where a bound was told, three readings are enough; two, where survivors were followed from birth besides.
+    """
     watch = process.watches.get(symptom.key.removeprefix("watched/"))
     values = [v for v in symptom.evidence.values if watch is not None and v > watch.high >= 0]
-    return len(values) >= 3 and all(b > a for a, b in pairwise(values))
+    enough = 2 if symptom.births is not None else 3
+    return len(values) >= enough and all(b > a for a, b in pairwise(values))
 
 
 def _backing(symptoms: Mapping[str, Symptom], rate: float) -> Symptom | None:

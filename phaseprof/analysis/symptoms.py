@@ -78,7 +78,7 @@ def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:
     """Judge every series that may show a leak; those too short, flat or falling are left out but for the tracked."""
     found: dict[str, Symptom] = {}
     for key, at, series in _voting_series(process):
-        judgement = _judge(process, series)
+        judgement = _judge(process, series, followed=key.startswith(FOLLOWED))
         if judgement is None or (judgement.verdict in ("stable", "too short") and judgement.growth <= 0):
             continue
         family = "storages" if key.startswith("storages/") else _family(key)
@@ -124,7 +124,7 @@ def carry_forward(series: Series, generations: list[int]) -> Series:
     return filled
 
 
-def _judge(process: ProcessRun, series: Series) -> Judgement | None:
+def _judge(process: ProcessRun, series: Series, *, followed: bool) -> Judgement | None:
     if len(series) < 2:
         return None
     collections = process.series.get((AT, "after_full_collection"))
@@ -132,7 +132,10 @@ def _judge(process: ProcessRun, series: Series) -> Judgement | None:
     if collections is not None:
         flags = dict(zip(collections.generations, collections.values, strict=True))
         after = [bool(flags.get(g, 0.0)) for g in series.generations]
-    values = without_our_collections(series, sorted({record.g for record in process.collected}))
+    # What a collection takes off the level of memory as a whole is more than the suspects' part: only their own series
+    # are mended.
+    ours = sorted({record.g for record in process.collected}) if followed else []
+    values = without_our_collections(series, ours)
     return judge(values, series.generations, after_collection=after)
 
 
@@ -144,8 +147,8 @@ def without_our_collections(series: Series, collections: Sequence[int]) -> list[
     values = list(series.values)
     for generation in collections:
         at = bisect_right(series.generations, generation)
-        if not 0 < at < len(values):
-            continue
+        if not 0 < at < len(values) or series.generations[at] > generation + 1:
+            continue  # with generations in between, a drop may be the program's own doing
         fell = values[at] - values[at - 1]
         if fell >= 0:
             continue

@@ -50,9 +50,16 @@ class Budget:
         """What ``job`` cost the last time, or ``fallback_ns`` if it never ran."""
         return self._last_ns.get(job, fallback_ns)
 
-    def admits(self, job: str, fallback_ns: int = 1_000_000, *, spare: float = 1.0) -> bool:
-        """Tell whether ``spare`` times what ``job`` costs fits now; a refusal is counted for the report."""
-        if spare * self.estimate_ns(job, fallback_ns) <= self.room_ns():
+    def admits(self, job: str, fallback_ns: int = 1_000_000, *, spare: float = 1.0, debt_ns: int = 0) -> bool:
+        """Tell whether a job fits now; a refusal is counted for the report.
+
+        Args:
+            job: name under which it is charged.
+            fallback_ns: what it costs, as long as that was not measured.
+            spare: how many times its cost must be there.
+            debt_ns: by how much it may overdraw, for a bounded job that cannot wait.
+        """
+        if spare * self.estimate_ns(job, fallback_ns) <= self.room_ns() + debt_ns:
             return True
         self.skipped[job] += 1
         return False

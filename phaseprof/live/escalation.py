@@ -24,6 +24,7 @@ OLD_ENOUGH = 2  # generations a survivor must have outlived
 PATIENCE = 12  # generations to wait for survivors before the suspicion is laid aside
 AGAIN_AFTER = 10
 MOST_COLLECTIONS = 2
+BIRTHS_DEBT_NS = 60_000_000  # a few generations are followed without a gap; what is overdrawn is saved later
 HOLDERS_NS = 80_000_000  # what a search for holders is expected to cost before the first was made
 
 
@@ -89,7 +90,7 @@ class Escalation:
     def at_boundary(self, owner: str | None, generation: int) -> None:
         """Read what lives now for every open investigation; charge the news to ``owner``."""
         self._generation = generation
-        if not self._budget.admits("births", 300_000):
+        if not self._budget.admits("births", 300_000, debt_ns=BIRTHS_DEBT_NS):
             self.gap = True
             return
         if self.gap:

@@ -38,6 +38,8 @@ class BirthLedger:
     def __init__(self) -> None:
         self._born: dict[int, Birth] = {}
         self._old: set[int] | None = None
+        # Born here and since moved to the old generation: missing from a look at the young, and not dead for that.
+        self._grown_old: set[int] = set()
 
     @property
     def has_baseline(self) -> bool:
@@ -63,13 +65,22 @@ class BirthLedger:
         born = self._born
         if complete:
             self._old.intersection_update(now)
+        missing = [identity for identity in born if identity not in now]
         if complete or not moved:
-            for identity in [i for i in born if i not in now]:
-                if complete or born[identity].generation == generation:
+            for identity in missing:
+                is_young = identity not in self._grown_old and born[identity].generation == generation
+                if complete or is_young:
                     del born[identity]
+        else:
+            self._grown_old.update(missing)
         for identity, size in now.items():
-            if identity not in born and identity not in self._old:
+            if identity in self._old:
+                continue
+            # What grew old and is young again is another thing at the same address.
+            if identity not in born or (not complete and identity in self._grown_old):
                 born[identity] = Birth(owner, generation, size)
+        self._grown_old.difference_update(now)
+        self._grown_old.intersection_update(born)
 
     def survivors(self, generation: int, age: int) -> dict[int, Birth]:
         """Return those born at least ``age`` generations before ``generation`` that are still there."""

@@ -11,8 +11,8 @@ import inspect
 import sys
 import types
 from collections.abc import Iterable, Sequence
-from itertools import chain, compress, islice
-from operator import attrgetter
+from itertools import chain, compress, islice, repeat
+from operator import attrgetter, is_
 from typing import TYPE_CHECKING, cast
 
 from phaseprof.probes.own import is_own_frame
@@ -73,7 +73,7 @@ def reach(tracked: Tracked, *, wanted: Iterable[type]) -> list[object]:
     latest: list[object] = []
     try:
         _gather(found, _askable(tracked), look)
-        _merge(found, running_locals(), look)
+        _merge(found, running_locals(tracked.objects), look)
         _merge(found, array_items(tracked.pick(arrays)), look)
         if has_strings:
             _merge(found, dict_keys(tracked.pick([dict])), look)
@@ -120,8 +120,11 @@ def _merge(found: dict[int, object], referents: Sequence[object], look: TypeFilt
     found.update(zip(map(id, hidden), hidden, strict=True))
 
 
-def running_locals() -> list[object]:
+def running_locals(listed: Sequence[object] = ()) -> list[object]:
     """Return the values of local variables of every running function but ours; the caller drops the list.
+
+    Args:
+        listed: the collector's objects, where the caller holds them: its references are not the program's.
 
     On Python 3.11 and later no container that the collector knows refers to them. Values on the evaluation stack
     (the iterable of a running loop) cannot be seen.
@@ -134,7 +137,7 @@ def running_locals() -> list[object]:
             frame = frames.pop()
             while frame is not None:
                 if frame.f_code.co_flags & inspect.CO_OPTIMIZED and not is_own_frame(frame):
-                    values += _local_values(frame)
+                    values += _local_values(frame, listed)
                 frame = frame.f_back
         return values
     finally:
@@ -143,7 +146,7 @@ def running_locals() -> list[object]:
         del frame
 
 
-def _local_values(frame: types.FrameType) -> list[object]:
+def _local_values(frame: types.FrameType, listed: Sequence[object]) -> list[object]:
     if sys.version_info < (3, 11):
         return gc.get_referents(frame)
     if sys.version_info >= (3, 13):
@@ -152,7 +155,8 @@ def _local_values(frame: types.FrameType) -> list[object]:
     # unless the function asked for its ``locals()`` itself and holds the same dict (references: frame, ours, argument).
     snapshot = frame.f_locals
     values = list(snapshot.values())
-    if type(snapshot) is dict and sys.getrefcount(snapshot) <= 3:
+    held = sys.getrefcount(snapshot)
+    if type(snapshot) is dict and (held <= 3 or (held == 4 and any(map(is_, listed, repeat(snapshot))))):
         snapshot.clear()
     return values
 

@@ -152,17 +152,19 @@ def sections(printed: str) -> dict[str, str]:
 def refresh_demo() -> None:
     """Put the demo's output between the markers of the tutorial and the README, long parts shortened."""
     outputs = demo_outputs()
-    for page in (TUTORIAL, README):
-        text = page.read_text(encoding="utf-8")
-        page.write_text(_DEMO.sub(lambda found: _filled(found["name"], outputs), text), encoding="utf-8")
+    for page, head in ((TUTORIAL, 34), (README, 24)):
+        page.write_text(_with_outputs(page.read_text(encoding="utf-8"), outputs, head), encoding="utf-8")
 
 
-def _filled(name: str, outputs: dict[str, str]) -> str:
-    body = shortened(outputs[name])
-    return f"<!-- demo: begin {name} -->\n```text\n{body}```\n<!-- demo: end -->"
+def _with_outputs(text: str, outputs: dict[str, str], head: int) -> str:
+    def filled(found: re.Match[str]) -> str:
+        name = found["name"]
+        return f"<!-- demo: begin {name} -->\n```text\n{shortened(outputs[name], head)}```\n<!-- demo: end -->"
+
+    return _DEMO.sub(filled, text)
 
 
-def shortened(text: str, head: int = 34, tail: int = 3) -> str:
+def shortened(text: str, head: int, tail: int = 1) -> str:
     """Leave out the middle of a long text, with a line of three dots in its place."""
     lines = [line.rstrip() for line in text.splitlines()]
     if len(lines) > head + tail + 1:

@@ -12,6 +12,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import msgspec
+import pages
 import pytest
 
 import phaseprof
@@ -19,8 +20,6 @@ from phaseprof.cli import COMMANDS
 from phaseprof.live.settings import CONFIG_KEYS, NAMES, PREFIX, Settings
 from phaseprof.recording import format as fmt
 from phaseprof.records import KINDS, VERDICTS, Finding
-
-import pages
 
 REFERENCE = pages.DOCS / "reference"
 PAGES = pages.pages()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phaseprof.live.budget import CREDIT_NS, Budget
+from phaseprof.live.budget import Budget, CREDIT_NS, STEADY
 from phaseprof.live.ledger import BirthLedger, DeltaLedger
 from phaseprof.live.suspicion import Candidate, candidates, rise, steepest
 from phaseprof.recording.model import OUTSIDE
@@ -135,7 +135,7 @@ def test_what_fits_into_the_share_of_wall_time_is_admitted() -> None:
     budget.charge("before", CREDIT_NS)
 
     assert not budget.admits("job", 2_000_000)
-    clock.now = 100_000_000
+    clock.now = round(100_000_000 / STEADY)
     assert budget.admits("job", 2_000_000)
     assert not budget.admits("job", 2_000_001)
     assert budget.skipped == {"job": 2}
@@ -228,3 +228,25 @@ def test_the_steepest_are_kept() -> None:
     found = [Candidate("slow", 1.0), Candidate("fast", 9.0), Candidate("middle", 5.0)]
 
     assert [candidate.metric for candidate in steepest(found, 2)] == ["fast", "middle"]
+
+
+def test_what_grew_old_unseen_is_not_taken_for_dead() -> None:
+    ledger = BirthLedger()
+    ledger.see(alive(), None, 0, complete=False)
+    ledger.see(alive(1), "train", 0, complete=False)
+    ledger.see(alive(), "train", 0, complete=False, moved=True)
+
+    ledger.see(alive(), None, 0, complete=False)
+
+    assert ledger.by_phase(1, 1)["train"].count == 1
+
+
+def test_an_address_that_is_young_again_is_another_birth() -> None:
+    ledger = BirthLedger()
+    ledger.see(alive(), None, 0, complete=False)
+    ledger.see(alive(1), "train", 0, complete=False)
+    ledger.see(alive(), "train", 0, complete=False, moved=True)
+
+    ledger.see(alive(1), "evaluate", 0, complete=False)
+
+    assert set(ledger.by_phase(1, 1)) == {"evaluate"}
