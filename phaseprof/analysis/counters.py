@@ -37,6 +37,8 @@ COMPANIONS = {
 NATIVE = ("malloc_in_use_bytes", "anonymous_bytes", "rss_bytes")
 # Below this our own recording, and the caches of any library, may account for it.
 NATIVE_LEAST_BYTES = 64 * 1024.0
+# Resident memory must have grown by this much to be blamed while malloc's own count stands still (mapped by hand).
+MAPPED_LEAST_BYTES = 32 * 1024.0 * 1024.0
 
 
 def counter_causes(
@@ -155,7 +157,7 @@ def _native(
         symptom = symptoms.get(metric)
         if symptom is None or symptom.judgement.verdict != "leak":
             continue
-        if metric == "anonymous_bytes" and _is_allocators(process, symptoms):
+        if metric == "anonymous_bytes" and _is_allocators(process):
             continue
         if metric == "rss_bytes" and any((AT, better) in process.series for better in NATIVE[:2]):
             continue
@@ -176,7 +178,7 @@ def _explained(symptoms: Mapping[str, Symptom]) -> float:
     return sum(max(0.0, symptoms[key].judgement.slope) for key in named if key in symptoms)
 
 
-def _is_allocators(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> bool:
+def _is_allocators(process: ProcessRun) -> bool:
     """Whether resident memory grows without more being allocated.
 
     Either freed memory stays in malloc's arenas (the free bytes grow), or pages of buffers that were allocated long ago
@@ -186,13 +188,14 @@ def _is_allocators(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> bool
     resident = process.series.get((AT, "anonymous_bytes"))
     if in_use is None or resident is None:
         return False
-    if "malloc_in_use_bytes" in symptoms and symptoms["malloc_in_use_bytes"].judgement.verdict == "leak":
-        return False
-    free = process.series.get((AT, "malloc_free_bytes"))
     grown = resident.last - resident.values[0]
+    if grown < MAPPED_LEAST_BYTES:
+        return True  # heaps of Python and malloc breathe by that much while nothing leaks
+    free = process.series.get((AT, "malloc_free_bytes"))
     if free is not None and free.last - free.values[0] > 0.3 * grown:
         return True
-    return in_use.last > 0.5 * grown
+    untouched = in_use.last - resident.values[0]
+    return untouched > 0.5 * grown
 
 
 def _device(
