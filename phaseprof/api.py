@@ -161,7 +161,7 @@ def assert_no_growth(
         ExpectationError: something grows; the message names type, rate and holder.
         UsageError: an argument breaks its rule.
     """
-    from phaseprof.analysis.growth_test import describe_growth
+    from phaseprof.analysis.growth_test import CALL, describe_growth
 
     if repeat < 5 or warm_up < 0 or max_objects < 0:
         raise UsageError(
@@ -171,10 +171,10 @@ def assert_no_growth(
     profiler = Profiler(None, enabled=True, budget=None, report_every=None, on_violation="report", sample_every_s=None)
     try:
         for call in range(warm_up + repeat):
-            with profiler.generation(call), profiler.phase("call"):
+            with profiler.generation(call), profiler.phase(CALL):
                 function()
             gc.collect()
-        grown = describe_growth(profiler.findings(), max_objects)
+        grown = describe_growth(profiler.findings(least_bytes=0), max_objects, phase=CALL)
     finally:
         profiler.close()
     if grown:

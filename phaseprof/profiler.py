@@ -246,13 +246,23 @@ class Profiler:
         looks.count_now(self._session)
         return build_counts(self._session.recorder.model)
 
-    def findings(self) -> Findings:
-        """What leaks, ranked by what ends the run first; completes looks that waited for the budget."""
-        from phaseprof.analysis.findings import find_leaks
+    def findings(self, *, least_bytes: float | None = None) -> Findings:
+        """What leaks, ranked by what ends the run first; completes looks that waited for the budget.
+
+        Args:
+            least_bytes: growth below it, in bytes a generation, is a trifle; ``None``: 1024, and what matters on this
+                machine.
+        """
+        from phaseprof.analysis.findings import LEAST_BYTES, find_leaks
 
         self._session.finish()
-        model = self._session.recorder.model
-        return Findings(find_leaks(model, leak_threshold_mb=self._session.settings.leak_threshold_mb))
+        return Findings(
+            find_leaks(
+                self._session.recorder.model,
+                leak_threshold_mb=self._session.settings.leak_threshold_mb,
+                least_bytes=LEAST_BYTES if least_bytes is None else least_bytes,
+            )
+        )
 
     def report(self) -> Report:
         """The final summary as data."""

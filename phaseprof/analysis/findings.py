@@ -33,12 +33,15 @@ MOST_FINDINGS = 10
 GARBAGE_READINGS = 12
 
 
-def find_leaks(process: ProcessRun, *, leak_threshold_mb: float = 5.0) -> tuple[Finding, ...]:
+def find_leaks(
+    process: ProcessRun, *, leak_threshold_mb: float = 5.0, least_bytes: float = LEAST_BYTES
+) -> tuple[Finding, ...]:
     """Judge a recording.
 
     Args:
         process: one process's recording, folded.
         leak_threshold_mb: a tracked name that grows faster, in MB a generation, is a finding of its own.
+        least_bytes: slower growth, in bytes a generation, is a trifle; 0 reports every growth, however small.
 
     Returns:
         Findings, leaks first, each cause once.  Empty for a healthy run.
@@ -47,9 +50,9 @@ def find_leaks(process: ProcessRun, *, leak_threshold_mb: float = 5.0) -> tuple[
     horizon = Horizon(process)
     causes = join({key: s for key, s in symptoms.items() if _is_followed(key)})
     found = [
-        _finding(process, cause, symptoms, horizon)
+        _finding(process, cause, symptoms, horizon, least_bytes)
         for cause in causes
-        if not _is_sawtooth(process, cause) and not _is_trifle(process, cause)
+        if not _is_sawtooth(process, cause) and not (least_bytes and _is_trifle(process, cause))
     ]
     leaks = [f for f in found if f.verdict == "leak"]
     counted = counter_causes(process, symptoms, leaks, horizon)
@@ -66,7 +69,7 @@ def _is_followed(key: str) -> bool:
 
 
 def _finding(
-    process: ProcessRun, cause: Cause, symptoms: Mapping[str, Symptom], horizon: Horizon
+    process: ProcessRun, cause: Cause, symptoms: Mapping[str, Symptom], horizon: Horizon, least_bytes: float
 ) -> Finding:
     kind, subject = name_kind(cause)
     main = main_symptom(cause, kind, subject)
@@ -76,7 +79,10 @@ def _finding(
         main = replace(main, judgement=replace(main.judgement, verdict="leak"))
     elif backing is not None:
         main = replace(main, judgement=replace(main.judgement, verdict="leak", since=backing.judgement.since))
-    verdict = _verdict(process, cause, main, subject, rate, horizon)
+    verdict = _verdict(process, cause, main)
+    watched = subject in process.watches
+    if verdict == "leak" and least_bytes and not watched and not (rate >= least_bytes and horizon.is_material(rate)):
+        verdict = "growing"
     holder = tuple(cause.holder.steps) if cause.holder is not None and not cause.is_garbage else ()
     judgement = main.judgement
     phase = name_phase(cause, main) or counted_phase(symptoms)
@@ -117,18 +123,13 @@ def _backing(symptoms: Mapping[str, Symptom], rate: float) -> Symptom | None:
     return blocks if blocks.judgement.slope * ITEM_BYTES >= 0.1 * rate > 0 else None
 
 
-def _verdict(
-    process: ProcessRun, cause: Cause, main: Symptom, subject: str | None, rate: float, horizon: Horizon
-) -> Verdict:
+def _verdict(process: ProcessRun, cause: Cause, main: Symptom) -> Verdict:
     if main.judgement.verdict != "leak":
         return main.judgement.verdict
     holder = cause.holder
     if holder is not None and holder.bound > 0 and 0 <= holder.bound_length < holder.bound and not cause.is_garbage:
         return "filling"
     if cause.is_garbage and len(main.evidence.generations) - (main.judgement.since or 0) < GARBAGE_READINGS:
-        return "growing"
-    watched = subject in process.watches
-    if not watched and (rate < LEAST_BYTES or not horizon.is_material(rate)):
         return "growing"
     return "leak"
 
@@ -154,7 +155,7 @@ def _is_trifle(process: ProcessRun, cause: Cause) -> bool:
 
 
 def _most_telling(cause: Cause, main: Symptom) -> list[Symptom]:
-    others = [s for s in cause.symptoms.values() if s is not main]
+    others = [s for s in cause.symptoms.values() if s.key != main.key and s.subject != main.subject]
     return [main, *sorted(others, key=lambda s: -s.judgement.confidence)[:4]]
 
 

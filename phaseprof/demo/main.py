@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ def run_demo(scenario: str, generations: int, out: str | None) -> int:
         raise UsageError(f"scenario must be one of {', '.join(SCENARIOS)} (got {scenario!r})")
     if generations < 1:
         raise UsageError(f"generations must be >= 1 (got {generations})")
+    random.seed(0)
     torch.manual_seed(0)
     torch.set_num_threads(1)  # the networks are so small that threads would wait for each other
     pp.configure(run=out)

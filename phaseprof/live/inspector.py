@@ -56,6 +56,7 @@ class Inspector:
         self._containers = ContainerWatch()
         self._counts: dict[str, int] = {}
         self._last_done: dict[str, int] = {}
+        self._told_gone: set[str] = set()
         self._n_types = 0
         self._counters_read = self._clock()
         self.looks_at_boundaries = False
@@ -119,8 +120,9 @@ class Inspector:
         return False
 
     def _is_due(self, job: str, generation: int) -> bool:
-        if job == "watched":
-            return bool(self._watches.entries) and self._budget.share is None  # else a census of types counts them
+        if job == "watched":  # a census of types counts them too
+            is_counted = self._budget.share is not None and self._last_done.get("types") == generation
+            return bool(self._watches.entries) and not is_counted
         if job == "tracked":
             return bool(self._tracked.getters) and generation % self._settings.track_every == 0
         if job == "graph":
@@ -244,12 +246,16 @@ class Inspector:
             readings = sizes.deep_sizes(found)
         finally:
             found.clear()
+        for name, why in self._tracked.gone.items():
+            if name not in self._told_gone:
+                self._told_gone.add(name)
+                self._recorder.note(f"tracked name {name!r} is gone: {why}")
         figures = {f"tracked/{name}": float(size.bytes) for name, size in readings.names.items()}
         figures["tracked_total_bytes"] = float(readings.total_bytes)
         self._record(generation, figures)
 
     def _walk_heap(self, generation: int) -> None:
-        reading = heap.read_heap(min_length=16)
+        reading = heap.read_heap(min_length=2 if self._budget.share is None else 16)
         figures: dict[str, float] = {"n_objects": float(reading.n_objects)}
         for device, (count, size) in reading.storages.items():
             figures[f"storages/{device}_count"] = float(count)
@@ -285,8 +291,8 @@ class Inspector:
         wanted = [c for c in found if self.escalation.wants(c.metric, generation)]
         if not wanted:
             return
-        telling = [c for c in wanted if not c.metric.endswith(GRAPH_NODE_ENDINGS)]
-        ranked = sorted(telling, key=lambda c: (type_tier(c.metric), -c.per_generation))[:8]
+        telling = [c for c in wanted if not c.metric.endswith(suspicion.GRAPH_NODE_ENDINGS)]
+        ranked = sorted(telling, key=lambda c: (suspicion.type_tier(c.metric), -c.per_generation))[:8]
         classes = families.classes_by_name({c.metric.removeprefix("count/") for c in ranked})
         try:
             for candidate in ranked:
@@ -372,27 +378,12 @@ class Inspector:
 
 
 # Jobs of a generation's end, and what each costs at first in nanoseconds, before it was measured.
-_SPARE = {"tracked": 3}  # sizes say how much, not what leaks: they leave room for the rest
+# How many times its cost must be there for a job that others go before: sizes say how much, not what leaks, and watched
+# classes are counted by a census of types as well.
+_SPARE = {"tracked": 3, "watched": 4}
 _FIRST_COST = {
     "graph": 2_000_000, "tracked": 2_000_000, "watched": 15_000_000, "types": 30_000_000, "heap walk": 120_000_000,
 }  # fmt: skip
-
-# The Python objects of graph nodes are made by whoever looks at the graph; the graph is followed as a whole.
-GRAPH_NODE_ENDINGS = ("Backward0", "Backward1", "Backward2", "AccumulateGrad", "UntypedStorage")
-_LIBRARIES = ("torch", "numpy", "phaseprof", "asyncio", "concurrent", "threading", "multiprocessing", "collections",
-              "builtins", "weakref", "functools", "importlib", "_frozen_importlib", "types", "re", "enum", "abc",
-              "typing", "inspect", "sre_parse")  # fmt: skip
-_TELLING = frozenset({"Tensor", "Parameter", "ndarray", "Thread", "Process", "type", "SharedMemory", "socket", "Popen"})
-
-
-def type_tier(metric: str) -> int:
-    """Rank a type by how much its name tells: the user's own, then tensors and the like, then plumbing."""
-    name = metric.removeprefix("count/")
-    module, _, short = name.rpartition(".")
-    if short in _TELLING:
-        return 1
-    return 2 if module.partition(".")[0] in _LIBRARIES else 0
-
 
 def _open_counters(recorder: Recorder) -> list[Probe]:
     opened = []
@@ -402,4 +393,3 @@ def _open_counters(recorder: Recorder) -> list[Probe]:
         except ProbeUnavailable as error:
             recorder.note(f"{name}: not measured: {error}")
     return opened
-
