@@ -3,26 +3,15 @@
     from phaseprof import profile_phase, checkpoint, generation, watch, track, log_memory
 
 The functions of this module use one default profiler; :class:`Profiler` makes others.
+
+A name is imported when it is first asked for, so that the command line and the pytest plugin start at once.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from phaseprof._version import __version__
-from phaseprof.api import (
-    assert_counts,
-    assert_no_growth,
-    checkpoint,
-    configure,
-    generation,
-    get_profiler,
-    load,
-    log_memory,
-    profile_phase,
-    track,
-    watch,
-)
-from phaseprof.profiler import Profiler
-from phaseprof.records import Finding
 
 __all__ = [
     "Finding",
@@ -40,3 +29,34 @@ __all__ = [
     "track",
     "watch",
 ]
+
+# Type checkers must not see a module's ``__getattr__``: with one, every misspelt name would pass.
+if TYPE_CHECKING:
+    from phaseprof.api import (
+        assert_counts,
+        assert_no_growth,
+        checkpoint,
+        configure,
+        generation,
+        get_profiler,
+        load,
+        log_memory,
+        profile_phase,
+        track,
+        watch,
+    )
+    from phaseprof.profiler import Profiler
+    from phaseprof.records import Finding
+else:
+    _HOMES = {"Finding": "phaseprof.records", "Profiler": "phaseprof.profiler"}
+
+    def __getattr__(name: str) -> object:
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        value = globals()[name] = getattr(import_module(_HOMES.get(name, "phaseprof.api")), name)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

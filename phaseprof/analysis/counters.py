@@ -209,11 +209,20 @@ def _device(
         if not key.endswith("/allocated_bytes") or symptom.judgement.verdict != "leak":
             continue
         device = key.partition("/")[0]
-        visible = f"storages/{device}_bytes"
+        visible = f"storages/{_torch_name(device)}_bytes"
         shown = symptoms[visible].judgement.slope if visible in symptoms else 0.0
         # Storages that were never counted say nothing: only a count that stays behind points at C++.
         hidden = (AT, visible) in process.series and shown < 0.5 * symptom.judgement.slope
         kind = "autograd graph" if hidden else "gpu"
-        finding = replace(_plain(process, symptom, kind, horizon), subject=device, advice=advise(kind, None, ()))
+        free = process.series.get((AT, f"{device}/free_bytes"))
+        eta = horizon.seconds_left(symptom.judgement.slope, of=free.last) if free is not None else None
+        finding = replace(_plain(process, symptom, kind, horizon), subject=device, eta_s=eta)
+        finding = replace(finding, advice=advise(kind, None, ()))
         found.append(replace(finding, summary=summarise(finding, symptom.judgement.slope)))
     return found
+
+
+def _torch_name(device: str) -> str:
+    """Turn the probes' name of a device into torch's own, by which storages are filed: ``cuda0`` is ``cuda:0``."""
+    kind = device.rstrip("0123456789")
+    return f"{kind}:{device[len(kind):]}" if len(kind) < len(device) else device

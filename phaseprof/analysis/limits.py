@@ -28,11 +28,17 @@ class Horizon:
             return None
         return (process.last_ns - header.started_ns) / 1e9 / turns
 
-    def seconds_left(self, bytes_per_generation: float) -> float | None:
-        """Seconds until the limit at this rate; ``None`` where limit, time or growth is unknown."""
-        if self.left_bytes is None or not self.generation_s or bytes_per_generation <= 0:
+    def seconds_left(self, bytes_per_generation: float, *, of: float | None = None) -> float | None:
+        """Seconds until the limit at this rate; ``None`` where limit, time or growth is unknown.
+
+        Args:
+            bytes_per_generation: the rate.
+            of: bytes that are left, where it is not the process's limit that counts but a device's.
+        """
+        left = self.left_bytes if of is None else of
+        if left is None or not self.generation_s or bytes_per_generation <= 0:
             return None
-        return self.left_bytes / bytes_per_generation * self.generation_s
+        return left / bytes_per_generation * self.generation_s
 
     def is_material(self, bytes_per_generation: float) -> bool:
         """Whether the rate matters on this machine; unknown limits or times count as material."""

@@ -8,6 +8,7 @@ from phaseprof.errors import PhaseprofError, ProbeUnavailable
 from phaseprof.live import families, suspicion
 from phaseprof.live.budget import Budget
 from phaseprof.live.containers import ContainerWatch
+from phaseprof.live.devices import Devices
 from phaseprof.live.escalation import HOLDERS_NS, Escalation, Investigation
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
@@ -15,8 +16,7 @@ from phaseprof.live.tracking import TrackList
 from phaseprof.live.watching import Watched, WatchList
 from phaseprof.probes import census, heap, sizes, tensors
 from phaseprof.probes.gc_watch import GcWatch
-from phaseprof.probes.protocol import Probe
-from phaseprof.probes.registry import PROBES
+from phaseprof.probes.registry import PROBES, available_probes
 from phaseprof.probes.typeinfo import with_subclasses
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
@@ -42,16 +42,26 @@ class Inspector:
     """Reads counters, counts, sizes and the heap between generations, and decides what deserves a closer look."""
 
     def __init__(
-        self, settings: Settings, recorder: Recorder, budget: Budget, watches: WatchList, tracked: TrackList
+        self,
+        settings: Settings,
+        recorder: Recorder,
+        budget: Budget,
+        *,
+        watches: WatchList,
+        tracked: TrackList,
+        devices: Devices,
     ) -> None:
         self._settings = settings
         self._recorder = recorder
         self._budget = budget
         self._watches = watches
         self._tracked = tracked
+        self._devices = devices
         self._clock = budget.clock
         self.escalation = Escalation(budget, recorder.add, budget.clock)
-        self._probes = _open_counters(recorder)
+        self._probes, missing = available_probes({name: PROBES[name] for name in COUNTERS})
+        for name, why in missing:
+            recorder.note(f"{name}: not measured: {why}")
         self._gc = GcWatch()
         self._containers = ContainerWatch()
         self._counts: dict[str, int] = {}
@@ -216,6 +226,8 @@ class Inspector:
         for name in ("limit_available_bytes", "host_available_bytes"):
             if name in figures:
                 figures.setdefault("available_bytes", figures[name])
+        if generation % SLOW_EVERY == 0:
+            figures.update(self._devices.limits())
         figures["after_full_collection"] = float(self._gc.full_since_last())
         self._record(generation, figures)
 
@@ -384,12 +396,3 @@ _SPARE = {"tracked": 3, "watched": 4}
 _FIRST_COST = {
     "graph": 2_000_000, "tracked": 2_000_000, "watched": 15_000_000, "types": 30_000_000, "heap walk": 120_000_000,
 }  # fmt: skip
-
-def _open_counters(recorder: Recorder) -> list[Probe]:
-    opened = []
-    for name in COUNTERS:
-        try:
-            opened.append(PROBES[name]())
-        except ProbeUnavailable as error:
-            recorder.note(f"{name}: not measured: {error}")
-    return opened

@@ -26,6 +26,7 @@ def take_snapshot(session: Session, label: str, *, count_objects: bool = True) -
         probe.close()
     except ProbeUnavailable as error:
         session.warn(f"a snapshot has no process memory: {error}")
+    session.look_for_devices()
     read_devices = session.recorder.read_devices
     if read_devices is not None:
         for device, counters in read_devices().items():

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 
 from phaseprof.errors import ExpectationError, PhaseprofError, PhaseprofWarning
 from phaseprof.live.budget import Budget
+from phaseprof.live.devices import Devices
 from phaseprof.live.inspector import Inspector
 from phaseprof.live.recorder import MAX_LABELS, Recorder, clean_text
 from phaseprof.live.sampler import Sampler, flush, start_sampler
@@ -75,8 +76,11 @@ class Session:
 
     def _start(self, *, lazy: bool) -> None:
         self.recorder = Recorder(self.settings, self.clock, self.warn, lazy=lazy)
+        self.devices = Devices(self.clock, self.warn)
         self.budget = Budget(self.settings.budget, self.clock)
-        self.inspector = Inspector(self.settings, self.recorder, self.budget, self.watches, self.tracked)
+        self.inspector = Inspector(
+            self.settings, self.recorder, self.budget, watches=self.watches, tracked=self.tracked, devices=self.devices
+        )
         self._marks: dict[str, tuple[int, CheckpointScope]] = {}
         own.register(self)
         self._generation_began = 0
@@ -92,6 +96,11 @@ class Session:
         entry = self.watches.add(target, expected)
         if self.enabled:
             self.recorder.add(fmt.Watch(entry.name, entry.low, entry.high))
+
+    def look_for_devices(self) -> None:
+        """Read accelerators at every point from now on, if the program has come to use one."""
+        if self.recorder.read_devices is None and self.devices.look():
+            self.recorder.read_devices = self.devices
 
     @property
     def ordinal(self) -> int:
@@ -182,6 +191,7 @@ class Session:
         self.recorder.generation = self._ordinal
         self._generation_began = now = self.clock()
         self._outside = self._stack.get()
+        self.look_for_devices()
         self.recorder.add(fmt.GenerationBegin(now, self._ordinal, _shown(index, self._ordinal)))
         label = self.recorder.label("generation", "generation")
         self.recorder.point(label, fmt.ENTER)
@@ -241,6 +251,7 @@ class Session:
                 self._act_on(self._measure_implied())
             self._ordinal += 1
             self.recorder.generation = self._ordinal
+            self.look_for_devices()
         elif self._ordinal < 0:
             self._ordinal = self.recorder.generation = 0
         self._seen_this_turn.add(label)
