@@ -253,9 +253,9 @@ class Profiler:
             least_bytes: growth below it, in bytes a generation, is a trifle; ``None``: 1024, and what matters on this
                 machine.
         """
+        self._session.finish()  # before anything is imported: our own modules are no growth of the program's
         from phaseprof.analysis.findings import LEAST_BYTES, find_leaks
 
-        self._session.finish()
         return Findings(
             find_leaks(
                 self._session.recorder.model,

@@ -188,7 +188,7 @@ def _merge_nested(held: Mapping[tuple[str, ...], Cause]) -> list[Cause]:
     """A place inside another cause's place is the same leak seen deeper: it joins the outer one."""
     kept: dict[tuple[str, ...], Cause] = {}
     for place in sorted(held, key=len):
-        outer = next((p for p in kept if place[: len(p)] == p), None)
+        outer = next((p for p in kept if p and place[: len(p)] == p), None)
         if outer is None:
             kept[place] = held[place]
             continue

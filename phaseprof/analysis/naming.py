@@ -23,7 +23,7 @@ def name_kind(cause: Cause) -> tuple[str, str | None]:
     inside = cause.subjects()
     if cause.is_garbage:
         return "garbage", _telling(cause) or ("Tensor" if cause.of_kind("storages/") else item or None)
-    if cause.of_kind("graph_") and (item in TENSORS or not item or is_plumbing(item)):
+    if _holds_graph(cause) and (item in TENSORS or not item or is_plumbing(item)):
         return "autograd graph", "Tensor"
     if item in KIND_OF_TYPE:
         return KIND_OF_TYPE[item], item
@@ -37,6 +37,12 @@ def name_kind(cause: Cause) -> tuple[str, str | None]:
     if telling is not None:
         return KIND_OF_TYPE.get(telling, "objects"), telling
     return _name_container(cause, inside)
+
+
+def _holds_graph(cause: Cause) -> bool:
+    """Whether graph nodes grow with it, or the path to it leads through a graph."""
+    through = cause.holder is not None and any("autograd graph" in step for step in cause.holder.steps)
+    return through or bool(cause.of_kind("graph_"))
 
 
 def _telling(cause: Cause) -> str | None:

@@ -1,58 +1,121 @@
-"""Runs of many processes: their files are reduced side by side, each by the same code that reads a small run."""
+"""Runs of many processes: each is read and judged in a worker, by the same code that reads a small run."""
 
 from __future__ import annotations
 
+import functools
+import gc
 import multiprocessing
 import os
-from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
+from typing import TypeVar
 
 from phaseprof.recording.model import ProcessRun
-from phaseprof.recording.reader import Run, load_run
+from phaseprof.recording.reader import Run, find_recordings, load_files, load_run, put_in_order
 
-# Below it, starting workers (about 0.4 s each) costs more than they save.
-LARGE_BYTES = 128 << 20
+T = TypeVar("T")
+
+# What reading and judging takes, measured by benchmarks/bench_scale.py on a core of a small virtual machine.
+S_A_BYTE = 25e-9
+S_A_PROCESS = 0.015
+# Below it, starting workers (0.5 s each, side by side) costs more than they save.
+LARGE_S = 2.0
 
 
-def load_large_run(path: str | Path, *, workers: int | None = None) -> Run:
+def load_large_run(
+    path: str | Path, *, workers: int | None = None, on_done: Callable[[int], None] | None = None
+) -> Run:
     """Read a run as ``load_run`` does, on several cores where it is large and of several processes.
 
-    Each file is reduced to series in a worker, so memory is bounded by points and metrics of all processes and not by
-    the files; results are those of ``load_run``, since the same function makes them.  Workers are spawned: the calling
-    program must be one whose main module can be imported, as the command line's can.
+    Each process's files are reduced to series in a worker, so memory is bounded by points and metrics of all processes
+    and not by the files; results are those of ``load_run``, since the same function makes them.  Workers are spawned:
+    the calling program must be one whose main module can be imported, as the command line's can.
 
     Args:
         path: the run's folder, or one of its files.
-        workers: processes to use; ``None``: as many as there are cores.
+        workers: processes to use; ``None``: as many as there are cores if the run is large, else none.
+        on_done: told how many processes are done, after each.
 
     Raises:
         RecordingError: as ``load_run``.
     """
-    where = Path(path)
-    files = _single_files(where)
-    n_workers = min(workers or os.cpu_count() or 1, len(files))
-    if n_workers < 2 or (workers is None and sum(file.stat().st_size for file in files) < LARGE_BYTES):
-        return load_run(where)
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(n_workers, mp_context=context) as pool:
-        loaded = pool.map(_load_file, files, chunksize=max(1, min(32, len(files) // (4 * n_workers))))
-        processes = [process for group in loaded for process in group]
-    return Run(where, sorted(processes, key=_place))
+    return load_and_reduce(path, _nothing, workers=workers, on_done=on_done)[0]
 
 
-def _single_files(where: Path) -> list[Path]:
-    """Return the files of a run whose processes have one file each; nothing for others, whose parts belong together."""
-    if not where.is_dir():
-        return []
-    files = sorted(file for file in where.glob("*.jsonl") if file.stat().st_size)
-    stems = Counter(file.name.partition(".")[0] for file in files)
-    return files if all(n == 1 for n in stems.values()) else []
+def load_and_reduce(
+    path: str | Path, reduce: Callable[[ProcessRun], T], *, workers: int | None = None,
+    on_done: Callable[[int], None] | None = None,
+) -> tuple[Run, list[T]]:
+    """Read a run and make something of each of its processes, on several cores where that is worth it.
+
+    Args:
+        path: the run's folder, or one of its files.
+        reduce: a function of a module, so that workers find it by name.
+        workers: as for ``load_large_run``.
+        on_done: told how many processes are done, after each.
+
+    Returns:
+        The run, and the results in the order of its processes.
+
+    Raises:
+        RecordingError: as ``load_run``.
+    """
+    groups = find_recordings(path)
+    n_workers = min(_n_workers(groups) if workers is None else workers, len(groups))
+    pairs: list[tuple[ProcessRun, T]] | None = None
+    if n_workers > 1:
+        pairs = _in_workers(groups, reduce, n_workers, on_done)
+    if pairs is None:
+        processes = load_run(path).processes
+        pairs = list(_counted(((process, reduce(process)) for process in processes), on_done))
+    pairs = put_in_order(pairs, lambda pair: pair[0])
+    return Run(Path(path), [process for process, _ in pairs]), [made for _, made in pairs]
 
 
-def _load_file(file: Path) -> list[ProcessRun]:
-    return load_run(file).processes
+def _nothing(process: ProcessRun) -> None:
+    """Make nothing of a process: the run itself is what is wanted."""
 
 
-def _place(process: ProcessRun) -> tuple[int, int]:
-    return (process.header.rank, process.header.pid) if process.header else (0, 0)
+def _n_workers(groups: Mapping[str, Sequence[Path]]) -> int:
+    n_bytes = sum(file.stat().st_size for files in groups.values() for file in files)
+    if n_bytes * S_A_BYTE + len(groups) * S_A_PROCESS < LARGE_S:
+        return 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _in_workers(
+    groups: Mapping[str, Sequence[Path]], reduce: Callable[[ProcessRun], T], n_workers: int,
+    on_done: Callable[[int], None] | None,
+) -> list[tuple[ProcessRun, T]] | None:
+    """Return each process with its result; ``None`` where this machine or program does not allow workers."""
+    work = functools.partial(_load_group, reduce=reduce)
+    chunk = max(1, min(8, len(groups) // (4 * n_workers)))
+    try:
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(n_workers, mp_context=context, initializer=_start_worker) as pool:
+            found = _counted(pool.map(work, groups.values(), chunksize=chunk), on_done)
+            return [pair for pairs in found for pair in pairs]
+    except (BrokenProcessPool, ImportError, OSError):
+        # No semaphores, no room for a process, or a main module that cannot be imported: slower is better than not.
+        return None
+
+
+def _counted(items: Iterator[T], on_done: Callable[[int], None] | None) -> Iterator[T]:
+    for n_done, item in enumerate(items, 1):
+        if on_done is not None:
+            on_done(n_done)
+        yield item
+
+
+def _start_worker() -> None:
+    # Reading makes a hundred thousand objects of which none dies: collections in between find nothing and cost a tenth
+    # of the time. A worker lives for this work only, so it can choose when.
+    gc.freeze()
+    gc.disable()
+
+
+def _load_group(files: Sequence[Path], *, reduce: Callable[[ProcessRun], T]) -> list[tuple[ProcessRun, T]]:
+    gc.collect()  # models of the processes before this one: each refers to itself
+    return [(process, reduce(process)) for process in load_files(files)]

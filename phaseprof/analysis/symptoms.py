@@ -6,8 +6,11 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import lt
 from statistics import median
 from typing import Protocol, TypeVar
+
+import numpy as np
 
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
@@ -117,10 +120,12 @@ def _may_vote(metric: str) -> bool:
 
 def carry_forward(series: Series, generations: list[int]) -> Series:
     """Fill a series that was written only when it changed: at every census the last value holds."""
+    if series.generations == generations:
+        return series
     filled = Series()
-    for generation in generations:
-        at = bisect_right(series.generations, generation) - 1
-        filled.put(generation, series.values[at] if at >= 0 else 0.0)
+    holding = np.searchsorted(series.generations, generations, side="right").tolist()
+    values = [0.0, *series.values]
+    filled.extend(generations, [values[at] for at in holding])
     return filled
 
 
@@ -136,6 +141,8 @@ def _judge(process: ProcessRun, series: Series, *, followed: bool) -> Judgement 
     # are mended.
     ours = sorted({record.g for record in process.collected}) if followed else []
     values = without_our_collections(series, ours)
+    if not any(map(lt, values, values[1:])):
+        return None  # what never rises is at rest: no need to ask how it falls
     return judge(values, series.generations, after_collection=after)
 
 

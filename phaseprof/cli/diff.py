@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from phaseprof.analysis.compare import Comparison, compare
 from phaseprof.analysis.experiment import run_experiment
+from phaseprof.cli.judged import read_run
 from phaseprof.errors import UsageError
-from phaseprof.recording.reader import load_run
 from phaseprof.report.compare_text import compare_sentence, compare_text, experiment_sentence, experiment_text
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run_diff(args: argparse.Namespace) -> int:
-    comparison = compare([load_run(path) for path in args.runs], args.runs, rank=args.rank)
+    comparison = compare([read_run(path) for path in args.runs], args.runs, rank=args.rank)
     if args.json:
         print(json.dumps({**comparison.to_dict(), "summary": compare_sentence(comparison)}))
     else:
@@ -65,7 +65,7 @@ def _run_diff(args: argparse.Namespace) -> int:
 def _run_experiment(args: argparse.Namespace) -> int:
     pairs = [_split(text) for text in args.runs]
     paths = [path for _, path in pairs]
-    experiment = run_experiment([load_run(path) for path in paths], [s for s, _ in pairs], paths, rank=args.rank)
+    experiment = run_experiment([read_run(path) for path in paths], [s for s, _ in pairs], paths, rank=args.rank)
     if args.json:
         print(json.dumps({**experiment.to_dict(), "summary": experiment_sentence(experiment)}))
     else:

@@ -7,9 +7,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phaseprof.analysis.findings import find_leaks
+from phaseprof.cli.judged import judge_process, read_run
 from phaseprof.errors import UsageError
-from phaseprof.recording.reader import load_run
 from phaseprof.report.export import FORMATS, export_run
 
 if TYPE_CHECKING:
@@ -42,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             f"--format must be one of {', '.join(FORMATS)} (got none, and {args.out.name!r} does not say it)"
         )
-    findings = find_leaks(load_run(args.recording).main) if form == "perfetto" else ()
-    n = export_run(args.recording, args.out, form=form, findings=findings)
+    findings = judge_process(read_run(args.recording).main) if form == "perfetto" else ()
+    n = export_run(args.recording, args.out, form=form, findings=findings, load=read_run)
     unit = {"perfetto": "events", "openmetrics": "samples"}.get(form, "readings")
     if args.json:
         print(json.dumps({"format": 1, "out": str(args.out), "form": form, unit: n}))

@@ -20,6 +20,7 @@ from phaseprof.recording import format as fmt
 
 MAX_AT_ONCE = 12
 ASKED = 6  # survivors whose holders are searched, for each suspect
+SAMPLED = 24  # the same, where it is not known which of them survived
 OLD_ENOUGH = 2  # generations a survivor must have outlived
 PATIENCE = 12  # generations to wait for survivors before the suspicion is laid aside
 AGAIN_AFTER = 10
@@ -256,9 +257,12 @@ class Escalation:
         self._count(one, living)
         born = one.births.survivors(self._generation, OLD_ENOUGH) or one.births.survivors(self._generation, 1)
         guilty = {i for i, birth in born.items() if birth.phase == one.phase} or set(born)
-        if not guilty:
-            guilty = set(living)
-        return one.family.pick(view, guilty, ASKED)
+        if guilty:
+            return one.family.pick(view, guilty, ASKED)
+        # Nobody was followed from birth: a sample across all that live, in which what leaks is the larger part.
+        everyone = list(living)
+        sample = set(everyone[:: max(1, len(everyone) // SAMPLED)])
+        return one.family.pick(view, sample, SAMPLED)
 
     def _tell_holder(self, one: Investigation, choices: Sequence[Sequence[HolderPath]], each: int) -> None:
         firsts = [paths[0] for paths in choices if paths]

@@ -9,13 +9,14 @@ import gc
 import sys
 import weakref
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from types import ModuleType
 from typing import Protocol
 
 from phaseprof.live.handles import ContainerHandle
 from phaseprof.probes import arrays, autograd, tensors, walk
-from phaseprof.probes.typeinfo import TypeFilter, is_heap_type, type_name
+from phaseprof.probes.own import is_own_type, own_tally
+from phaseprof.probes.typeinfo import TypeFilter, hashes_plainly, is_heap_type, type_name
 
 MAX_REFERRER_CLASSES = 24
 # Nodes followed behind all tensors together, and behind one where tensors are only compared.
@@ -222,42 +223,70 @@ class GraphFamily:
         return [found[i] for i in order[-most:]]
 
 
-def graph_tensors(most: int = 20_000, *, young: bool = False) -> list[object]:
+def graph_tensors(most: int = 20_000) -> list[object]:
     """Return live tensors that carry a graph, newest last; the caller drops the list."""
-    if not young:
-        return list(tensors.tensors_with_graph()[-most:])
-    torch = tensors.loaded_torch()
-    if torch is None:
-        return []
-    is_leaf = torch._C.TensorBase.is_leaf.__get__
-    newest = gc.get_objects(generation=1) + gc.get_objects(generation=0)
-    try:
-        candidates = TypeFilter(tensors.tensor_types()).pick(newest)
-    finally:
-        newest.clear()
-    with tensors.plain_torch(torch):
-        return [t for t in candidates if not is_leaf(t)][-most:]
+    return list(tensors.tensors_with_graph()[-most:])
 
 
-def graph_nodes(*, young: bool = False) -> Mapping[str, float]:
+def graph_nodes() -> dict[str, float]:
     """Count the autograd nodes behind live tensors, each once.
 
     Saved tensors are not read here: that would give each a Python object for as long as the graph lives.
 
-    Args:
-        young: look only at tensors in the collector's young generations, where the newest link of a chain is.
-
-    Cost: a pass over the heap unless young, and 1 µs a node, at most ``MOST_NODES``.
+    Cost: a pass over the heap, and 1 µs a node, at most ``MOST_NODES``.
     """
-    found = graph_tensors(young=young)
+    found = graph_tensors()
     try:
-        nodes = autograd.count_nodes(found, max_nodes=MOST_NODES)  # type: ignore[arg-type]
-        figures = {"graph_tensors": float(len(found))}
-        if nodes < MOST_NODES:  # at the cap the figure would stand still for a reason of its own: missing is honest
-            figures["graph_nodes"] = float(nodes)
-        return figures
+        return _nodes_of(found)
     finally:
         found.clear()
+
+
+def _nodes_of(found: Sequence[object]) -> dict[str, float]:
+    if not found:
+        return {"graph_nodes": 0.0, "graph_tensors": 0.0}
+    nodes = autograd.count_nodes(found, max_nodes=MOST_NODES)  # type: ignore[arg-type]
+    figures = {"graph_tensors": float(len(found))}
+    if nodes < MOST_NODES:  # at the cap the figure would stand still for a reason of its own: missing is honest
+        figures["graph_nodes"] = float(nodes)
+    return figures
+
+
+def census_figures() -> tuple[dict[str, float], dict[type, int]]:
+    """Count tracked objects by exact type, and in the same pass the storages and graphs of the tensors among them.
+
+    Returns:
+        Metrics of tensors (none where torch is not loaded), and the counts; the caller drops those.
+    Cost: about 100 ns an object, 1.5 µs a tensor and 1 µs a graph node.
+    """
+    figures: dict[str, float] = {}
+    ours = own_tally()
+    with walk.Tracked() as tracked:
+        counts = {cls: n - ours.get(cls, 0) for cls, n in tracked.tally if hashes_plainly(type(cls))}
+        torch = tensors.loaded_torch()
+        if torch is not None:
+            seen = tracked.pick(tensors.tensor_types())
+            try:
+                figures.update(_tensor_figures(seen, torch))
+            finally:
+                seen.clear()
+    return figures, {cls: n for cls, n in counts.items() if not is_own_type(cls)}
+
+
+def _tensor_figures(seen: list[object], torch: ModuleType) -> dict[str, float]:
+    by_device: dict[str, tuple[int, int]] = {}
+    for size, device in tensors.storages_of(seen).values():  # type: ignore[arg-type]  # picked by type
+        count, total = by_device.get(device, (0, 0))
+        by_device[device] = (count + 1, total + size)
+    figures = {f"storages/{device}_bytes": float(total) for device, (_, total) in by_device.items()}
+    figures.update({f"storages/{device}_count": float(count) for device, (count, _) in by_device.items()})
+    is_leaf = torch._C.TensorBase.is_leaf.__get__
+    with tensors.plain_torch(torch):
+        inner = [tensor for tensor in seen if not is_leaf(tensor)]
+    try:
+        return {**figures, **_nodes_of(inner)}
+    finally:
+        inner.clear()
 
 
 def classes_by_name(names: Collection[str]) -> dict[str, list[type]]:

@@ -14,7 +14,7 @@ from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
 from phaseprof.live.tracking import TrackList
 from phaseprof.live.watching import Watched, WatchList
-from phaseprof.probes import census, heap, sizes, tensors
+from phaseprof.probes import census, heap, sizes
 from phaseprof.probes.gc_watch import GcWatch
 from phaseprof.probes.registry import PROBES, available_probes
 from phaseprof.probes.typeinfo import with_subclasses
@@ -135,8 +135,6 @@ class Inspector:
             return bool(self._watches.entries) and not is_counted
         if job == "tracked":
             return bool(self._tracked.getters) and generation % self._settings.track_every == 0
-        if job == "graph":
-            return tensors.loaded_torch() is not None
         if self._budget.share is None:
             eager = generation < SETTLED or (self._is_rising() and generation < DECIDED)
             walks = (eager or generation % TYPES_EVERY == 0) and self._may_walk()
@@ -182,8 +180,6 @@ class Inspector:
             return self._count_watched(generation)
         if job == "tracked":
             self._size_tracked(generation)
-        elif job == "graph":
-            self._record(generation, families.graph_nodes(young=self._budget.share is not None))
         elif job == "types":
             return self._count_types(generation)
         else:
@@ -191,9 +187,9 @@ class Inspector:
         return []
 
     def _count_types(self, generation: int) -> list[Watched]:
-        """Count every tracked object by type, and the watched classes on the way."""
+        """Count every tracked object by type, and on the way the watched classes, storages and graph nodes."""
         self._n_types += 1
-        counts = census.count_types()
+        figures, counts = families.census_figures()
         names: dict[str, int] = {}
         try:
             for cls, count in counts.items():
@@ -204,8 +200,8 @@ class Inspector:
             }
         finally:
             counts.clear()
-        figures: dict[str, float] = {"n_objects": float(sum(names.values())), **self._changed_counts(names)}
-        self._record(generation, figures)
+        figures["n_objects"] = float(sum(names.values()))
+        self._record(generation, {**figures, **self._changed_counts(names)})
         return self._take_watched(watched, generation)
 
     def _record(self, generation: int, figures: Mapping[str, float]) -> None:
@@ -279,6 +275,7 @@ class Inspector:
         if reading.pinned.n_buffers:
             figures["pinned_bytes"] = float(reading.pinned.buffer_bytes)
         figures.update(self._changed_counts(reading.counts))
+        figures.update(families.graph_nodes())
         self._containers.see(reading.containers, generation)
         self._record(generation, figures)
 
@@ -291,19 +288,21 @@ class Inspector:
 
     # --- suspicion --------------------------------------------------------------------------------------------------
 
-    def _look_for_suspects(self, generation: int) -> None:
+    def _look_for_suspects(self, generation: int, *, readings: int = suspicion.LEAST_READINGS) -> None:
         ends = ((metric, series) for (at, metric), series in self._recorder.model.series.items() if at == AT)
-        found = suspicion.candidates(ends, LEAST)
-        self._suspect_types([c for c in found if c.metric.startswith("count/")], generation)
+        found = suspicion.candidates(ends, LEAST, readings=readings)
+        self._suspect_types([c for c in found if c.metric.startswith("count/")], generation, readings)
         for candidate in found:
             self._suspect_other(candidate.metric, generation)
         self._suspect_containers(generation)
 
-    def _suspect_types(self, found: list[suspicion.Candidate], generation: int) -> None:
+    def _suspect_types(self, found: list[suspicion.Candidate], generation: int, readings: int) -> None:
         wanted = [c for c in found if self.escalation.wants(c.metric, generation)]
         if not wanted:
             return
         telling = [c for c in wanted if not c.metric.endswith(suspicion.GRAPH_NODE_ENDINGS)]
+        if readings < suspicion.LEAST_READINGS:  # too little to tell a library's functions and dicts from a leak
+            telling = [c for c in telling if suspicion.type_tier(c.metric) < suspicion.PLUMBING_TIER]
         ranked = sorted(telling, key=lambda c: (suspicion.type_tier(c.metric), -c.per_generation))[:8]
         classes = families.classes_by_name({c.metric.removeprefix("count/") for c in ranked})
         try:
@@ -363,7 +362,7 @@ class Inspector:
         if self._budget.share is not None and self._is_rising() and not self._recorder.model.holders:
             with self._budget.spending("final look", asked=True):
                 self._walk_heap(generation)
-                self._look_for_suspects(generation)
+                self._look_for_suspects(generation, readings=2)
                 self.escalation.hurry()
         with self._budget.spending("final look", asked=True):
             if self._watches.entries and self._budget.share is not None and generation >= 0:
@@ -394,5 +393,5 @@ class Inspector:
 # classes are counted by a census of types as well.
 _SPARE = {"tracked": 3, "watched": 4}
 _FIRST_COST = {
-    "graph": 2_000_000, "tracked": 2_000_000, "watched": 15_000_000, "types": 30_000_000, "heap walk": 120_000_000,
+    "tracked": 2_000_000, "watched": 15_000_000, "types": 30_000_000, "heap walk": 120_000_000,
 }  # fmt: skip

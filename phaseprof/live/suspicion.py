@@ -22,31 +22,37 @@ class Candidate:
     per_generation: float
 
 
-def rise(series: Series | None) -> float:
+def rise(series: Series | None, *, least: int = LEAST_READINGS) -> float:
     """Return the rise per generation of a series that looks suspicious, else 0.
 
     Suspicious: at its highest now, with at least two rises among its recent readings, and at most a third as many
     falls.  One step is not enough; a staircase is after its second step.
+
+    Args:
+        series: the readings.
+        least: how many there must be; with two, one rise is enough, for the last look of all.
     """
     if series is None:
         return 0.0
     pairs = [(g, v) for g, v in zip(series.generations[-RECENT:], series.values[-RECENT:], strict=True) if g >= WARM_UP]
-    if len(pairs) < LEAST_READINGS:
+    if len(pairs) < least:
         return 0.0
     values = [v for _, v in pairs]
     steps = [b - a for a, b in pairwise(values)]
     rises, falls = sum(s > 0 for s in steps), sum(s < 0 for s in steps)
     grown = values[-1] - values[0]
-    if grown <= 0 or rises < 2 or falls * 3 > rises or values[-1] < max(values) - 0.25 * grown:
+    if grown <= 0 or rises < least - 1 or falls * 3 > rises or values[-1] < max(values) - 0.25 * grown:
         return 0.0
     return grown / max(1, pairs[-1][0] - pairs[0][0])
 
 
-def candidates(series: Iterable[tuple[str, Series]], least: dict[str, float]) -> list[Candidate]:
+def candidates(
+    series: Iterable[tuple[str, Series]], least: dict[str, float], *, readings: int = LEAST_READINGS
+) -> list[Candidate]:
     """Filter named series; ``least`` gives the smallest rise per generation by the end of a metric's name."""
     found = []
     for metric, values in series:
-        per_generation = rise(values)
+        per_generation = rise(values, least=readings)
         floor = next((bound for ending, bound in least.items() if metric.endswith(ending)), 0.0)
         if per_generation > floor:
             found.append(Candidate(metric, per_generation))
@@ -66,10 +72,13 @@ _LIBRARIES = ("torch", "numpy", "phaseprof", "asyncio", "concurrent", "threading
 _TELLING = frozenset({"Tensor", "Parameter", "ndarray", "Thread", "Process", "type", "SharedMemory", "socket", "Popen"})
 
 
+PLUMBING_TIER = 2
+
+
 def type_tier(metric: str) -> int:
     """Rank a type by how much its name tells: the user's own, then tensors and the like, then plumbing."""
     name = metric.removeprefix("count/")
     module, _, short = name.rpartition(".")
     if short in _TELLING:
         return 1
-    return 2 if module.partition(".")[0] in _LIBRARIES else 0
+    return PLUMBING_TIER if module.partition(".")[0] in _LIBRARIES else 0

@@ -58,7 +58,8 @@ def _find(min_bytes: int) -> list[_Candidate]:
     arrays: list[np.ndarray] = []
     with walk.Tracked() as tracked:
         try:
-            reached = walk.reach(tracked, wanted=[dict, bytes, bytearray, str, *walk.array_types()])
+            wanted = [dict, bytes, bytearray, str, *walk.array_types()]
+            reached = walk.reach(tracked, wanted=wanted, min_bytes=min_bytes)
             arrays = array_probe.collect_arrays(tracked, reached)
             plain = tracked.pick(CONTAINERS) + TypeFilter([dict, bytes, bytearray, str]).pick(reached)
             live = cast("list[torch.Tensor]", tracked.pick(tensors.tensor_types()))

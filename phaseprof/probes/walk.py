@@ -52,12 +52,31 @@ class Tracked:
         return TypeFilter(present).pick(self.objects, self.types) if present else []
 
 
-def reach(tracked: Tracked, *, wanted: Iterable[type]) -> list[object]:
+class _LargeBuffers:
+    """Picks as a filter by type does, and leaves out small strings and bytes, which are most of a heap."""
+
+    def __init__(self, wanted: Iterable[type], min_bytes: int) -> None:
+        kinds = (str, bytes, bytearray)
+        wanted = list(wanted)
+        self._buffers = TypeFilter([cls for cls in wanted if any(map(is_, kinds, repeat(cls)))])
+        self._others = TypeFilter([cls for cls in wanted if not any(map(is_, kinds, repeat(cls)))])
+        # A character takes up to four bytes; no head of these takes more than 128.
+        self._is_long = max(0, (min_bytes - 128) // 4).__le__
+
+    def pick(self, objects: Sequence[object]) -> list[object]:
+        """Return the objects of wanted types, of buffers those that may be large."""
+        classes = list(map(type, objects))
+        buffers = cast("list[str]", self._buffers.pick(objects, classes))
+        return [*self._others.pick(objects, classes), *compress(buffers, map(self._is_long, map(len, buffers)))]
+
+
+def reach(tracked: Tracked, *, wanted: Iterable[type], min_bytes: int = 0) -> list[object]:
     """Find the untracked objects of wanted types behind tracked ones, each once.
 
     Args:
         tracked: where to start.
         wanted: exact types to return; ``dict`` and ``tuple`` may be among them.
+        min_bytes: most strings, bytes and bytearrays that take less are left out, and cost little.
 
     Returns:
         The objects; the caller must drop the list at once.
@@ -67,7 +86,8 @@ def reach(tracked: Tracked, *, wanted: Iterable[type]) -> list[object]:
     wanted = list(wanted)
     arrays = array_types()
     # The collector stops tracking tuples and dicts that hold nothing collectable, and never tracks arrays.
-    look = TypeFilter([*wanted, tuple, dict, *arrays])
+    on_the_way = [*wanted, tuple, dict, *arrays]
+    look = _LargeBuffers(on_the_way, min_bytes) if min_bytes else TypeFilter(on_the_way)
     has_strings = any(cls is str for cls in wanted)  # not ``in``: a metaclass may define equality
     found: dict[int, object] = {}
     latest: list[object] = []
@@ -109,13 +129,13 @@ def _askable(tracked: Tracked) -> list[object]:
     return [o for o, cls in zip(tracked.objects, tracked.types, strict=True) if id(cls) not in modules]
 
 
-def _gather(found: dict[int, object], holders: Sequence[object], look: TypeFilter) -> None:
+def _gather(found: dict[int, object], holders: Sequence[object], look: TypeFilter | _LargeBuffers) -> None:
     """Add to ``found`` what the holders refer to, if it is of interest and the collector does not track it."""
     for start in range(0, len(holders), _CHUNK):
         _merge(found, gc.get_referents(*holders[start : start + _CHUNK]), look)
 
 
-def _merge(found: dict[int, object], referents: Sequence[object], look: TypeFilter) -> None:
+def _merge(found: dict[int, object], referents: Sequence[object], look: TypeFilter | _LargeBuffers) -> None:
     hidden = list(untracked(look.pick(referents)))
     found.update(zip(map(id, hidden), hidden, strict=True))
 

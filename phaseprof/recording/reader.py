@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -13,6 +14,7 @@ from phaseprof.errors import RecordingError
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 
+T = TypeVar("T")
 _MAX_LINE = 1 << 26  # no record is longer than 64 MiB; a longer line is not ours
 _MAX_FIRST_LINE = 1 << 20
 _CHUNK = 1 << 20
@@ -42,12 +44,45 @@ def load_run(path: str | Path) -> Run:
     """
     where = Path(path)
     files = _files_of(where)
+    processes = load_files(files)
+    if not processes:
+        raise RecordingError(f"cannot read {where}: {len(files)} empty file(s) and no record; the run wrote nothing")
+    return Run(where, put_in_order(processes, lambda process: process))
+
+
+def put_in_order(items: Iterable[T], process_of: Callable[[T], ProcessRun]) -> list[T]:
+    """Order items by the rank and pid of their processes, as a run has them."""
+
+    def place(item: T) -> tuple[int, int]:
+        header = process_of(item).header
+        return (header.rank, header.pid) if header else (0, 0)
+
+    return sorted(items, key=place)
+
+
+def find_recordings(path: str | Path) -> dict[str, list[Path]]:
+    """Return the files of a run that hold anything, by the name that the parts of one recording share.
+
+    Raises:
+        RecordingError: as ``load_run``, for a folder without a recording.
+    """
+    groups: dict[str, list[Path]] = {}
+    for file in _files_of(Path(path)):
+        if file.stat().st_size:
+            groups.setdefault(_part_of(file)[0], []).append(file)
+    return groups
+
+
+def load_files(files: Iterable[Path]) -> list[ProcessRun]:
+    """Read files, the parts of a recording in the order they were written; empty ones are passed over.
+
+    Raises:
+        RecordingError: a file is no recording, or of a newer format.
+    """
     processes: dict[tuple[object, ...], ProcessRun] = {}
-    empty = 0
     for file in files:
         first = _first_line(file)
         if not first:
-            empty += 1
             continue
         header = _read_header(first, file)
         # The parts of a rotated recording repeat one header; another in the same folder is another recording.
@@ -56,9 +91,7 @@ def load_run(path: str | Path) -> Run:
         process.add(header)
         _read_into(process, file, len(first))
         process.fold()
-    if not processes:
-        raise RecordingError(f"cannot read {where}: {empty} empty file(s) and no record; the run wrote nothing")
-    return Run(where, sorted(processes.values(), key=lambda p: (p.header.rank, p.header.pid) if p.header else (0, 0)))
+    return list(processes.values())
 
 
 def _files_of(where: Path) -> list[Path]:

@@ -69,15 +69,20 @@ def rise_chance(y: Floats) -> float:
 def best_curve(x: Floats, y: Floats) -> _Fit:
     """Return the curve that explains the series best for its number of parameters."""
     unit = (x - x[0]) / (x[-1] - x[0])
-    one = np.ones_like(unit)
-    line = _Fit("line", 0, _error([one, unit], y), 2)
+    knees = np.unique(np.linspace(2, len(x) - 3, KNEES).astype(int))
+    bends = np.maximum(unit[:, None] - unit[knees], 0)
+    steps = (np.arange(len(x))[:, None] >= knees) * 1.0
+    approaches = 1 - np.exp(-unit[:, None] / np.array(DECAYS))
+    level = np.ones((len(x), 1))
+    line = _Fit("line", 0, float(_errors(level, unit[:, None], y)[0]), 2)
     fits = [line]
-    for knee in np.unique(np.linspace(2, len(x) - 3, KNEES).astype(int)):
-        bend = np.maximum(unit - unit[knee], 0)
-        fits.append(_Fit("step", int(knee), _error([one, (np.arange(len(x)) >= knee) * 1.0], y), 3))
-        fits.append(_Fit("ends", int(knee), _error([one, unit - bend], y), 3))
-        fits.append(_Fit("bend", int(knee), _error([one, unit, bend], y), 4))
-    fits.extend(_Fit("decays", 0, _error([one, 1 - np.exp(-unit / pace)], y), 3) for pace in DECAYS)
+    by_knee = zip(
+        knees.tolist(), _errors(level, steps, y), _errors(level, unit[:, None] - bends, y),
+        _errors(np.column_stack([level, unit]), bends, y), strict=True,
+    )  # fmt: skip
+    for knee, step, ends, bend in by_knee:
+        fits += [_Fit("step", knee, step, 3), _Fit("ends", knee, ends, 3), _Fit("bend", knee, bend, 4)]
+    fits.extend(_Fit("decays", 0, error, 3) for error in _errors(level, approaches, y))
     best = min(fits, key=lambda fit: fit.error)
     rho = persistence(_residuals(x, y, best))
     readings = max(5.0, len(x) * (1 - rho) / (1 + rho))
@@ -97,10 +102,22 @@ def _residuals(x: Floats, y: Floats, fit: _Fit) -> Floats:
     return np.asarray(y - columns @ np.linalg.lstsq(columns, y, rcond=None)[0], dtype=np.float64)
 
 
-def _error(columns: list[Floats], y: Floats) -> float:
-    matrix = np.column_stack(columns)
-    rest = y - matrix @ np.linalg.lstsq(matrix, y, rcond=None)[0]
-    return float(rest @ rest)
+def _errors(base: Floats, candidates: Floats, y: Floats) -> list[float]:
+    """Return the squared error that each candidate leaves if it is fitted together with the base.
+
+    Args:
+        base: (n, m) columns that are in every fit.
+        candidates: (n, k) columns, one of them in each fit; none is a combination of the base.
+        y: (n,) values.
+
+    Method: what the base explains is taken off both sides, so one division fits a candidate (Frisch & Waugh 1933).
+    """
+    q = np.linalg.qr(base)[0]
+    rest = y - q @ (q.T @ y)
+    apart = candidates - q @ (q.T @ candidates)
+    left = rest[:, None] - apart * (apart.T @ rest / np.einsum("nk,nk->k", apart, apart))
+    errors: list[float] = np.einsum("nk,nk->k", left, left).tolist()
+    return errors
 
 
 def _judge_decay(x: Floats, y: Floats, p: float) -> Outcome:

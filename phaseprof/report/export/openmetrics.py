@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from phaseprof.recording.model import ProcessRun
-from phaseprof.recording.reader import load_run
+from phaseprof.recording.reader import Run, load_run
+
+Load = Callable[[Path], Run]
 
 _UNITS = ("bytes", "seconds")
 _DEVICE = re.compile(r"(cuda|xpu|mps|gpu)(\d*)/(.+)")
@@ -24,14 +26,14 @@ class _Family:
     samples: list[tuple[str, dict[str, str], float]] = field(default_factory=list)
 
 
-def write_openmetrics(run: Path, out: Path) -> int:
+def write_openmetrics(run: Path, out: Path, *, load: Load = load_run) -> int:
     """Write the newest reading of every series, totals of phases and generations; return the number of samples.
 
     Reference: OpenMetrics 1.0.0.  Metrics keep their names after ``phaseprof_``; characters that are not allowed become
     ``_`` and the name as recorded is the label ``metric``.
     """
     families: dict[str, _Family] = {}
-    for process in load_run(run).processes:
+    for process in load(run).processes:
         _add_process(families, process)
     text, n = _render(families)
     out.write_text(text, encoding="utf-8")

@@ -1,0 +1,354 @@
+"""Leaks that only counters show, and what is no leak though a counter rises."""
+
+from __future__ import annotations
+
+import pytest
+from scripted_runs import LAST, LOSSES, MIB, Curve, born, held, record, rising
+
+from phaseprof.analysis.counters import NATIVE_LEAST_BYTES, nearest_phase, phase_changes
+from phaseprof.analysis.findings import find_leaks
+from phaseprof.recording import format as fmt
+from phaseprof.recording.model import OUTSIDE, ProcessRun
+from phaseprof.records import Finding
+
+EPISODES = "count/user.Episode"
+
+
+def only(process: ProcessRun) -> Finding:
+    (finding,) = find_leaks(process)
+    return finding
+
+
+def kinds(process: ProcessRun) -> list[str]:
+    return [finding.kind for finding in find_leaks(process)]
+
+
+# --- children, threads, segments, descriptors -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metric", "slope", "kind", "subject", "unit"),
+    [
+        ("children", 1, "children", "Process", "children/generation"),
+        ("children_private_bytes", MIB, "children", None, "bytes/generation"),
+        ("threads", 2, "threads", "Thread", "threads/generation"),
+        ("shm_segments", 1, "shared memory", "SharedMemory", "shm_segments/generation"),
+        ("shm_bytes", MIB, "shared memory", "SharedMemory", "bytes/generation"),
+        ("shm_user_segments", 1, "shared memory", "SharedMemory", "shm_user_segments/generation"),
+        ("descriptors", 3, "descriptors", None, "descriptors/generation"),
+    ],
+)  # fmt: skip
+def test_a_counter_that_rises_is_a_finding(
+    metric: str, slope: float, kind: str, subject: str | None, unit: str
+) -> None:
+    finding = only(record({metric: rising(slope)}, [born(metric, 1, train=slope)]))
+
+    assert (finding.verdict, finding.kind, finding.subject, finding.slope_unit) == ("leak", kind, subject, unit)
+    assert (finding.metric, finding.phase) == (metric, "train")
+    assert finding.slope == pytest.approx(slope)
+
+
+@pytest.mark.parametrize("curve", [5.0, lambda g: 5.0 + g % 3, lambda g: 5.0 + (g > 9)])
+def test_a_counter_at_rest_is_none(curve: Curve) -> None:
+    assert find_leaks(record({"children": curve, "threads": curve, "descriptors": curve})) == ()
+
+
+def test_a_child_explains_its_pipes() -> None:
+    assert kinds(record({"children": rising(1), "children_private_bytes": rising(MIB), "descriptors": rising(2)})) == [
+        "children"
+    ]
+
+
+def test_a_segment_explains_its_descriptor() -> None:
+    assert kinds(record({"shm_segments": rising(1), "descriptors": rising(1)})) == ["shared memory"]
+
+
+def test_threads_do_not_explain_descriptors() -> None:
+    assert sorted(kinds(record({"threads": rising(1), "descriptors": rising(1)}))) == ["descriptors", "threads"]
+
+
+def test_bytes_that_do_not_matter_on_this_machine_are_a_trifle() -> None:
+    small = {"children_private_bytes": rising(4096), "available_bytes": 1e12}
+    process = record(small, [fmt.GenerationBegin(0, 0), fmt.GenerationEnd(0, 0, 60.0)])
+
+    assert find_leaks(process) == ()
+    assert kinds(record(small)) == ["children"]
+
+
+# --- joined with objects ----------------------------------------------------------------------------------------------
+
+
+def with_objects(metric: str, slope: float, type_name: str, n: float = 2.0) -> ProcessRun:
+    """A counter that rises beside ``n`` objects a generation in a list."""
+    key = f"count/{type_name}"
+    steps = (*LOSSES[:3], f"[-1] {type_name.rpartition('.')[2]}")
+    return record({metric: rising(slope), key: rising(n)}, [held(key, steps, item=type_name), born(key, train=9)])
+
+
+@pytest.mark.parametrize(
+    ("metric", "type_name", "kind", "subject"),
+    [
+        ("threads", "threading.Thread", "threads", "Thread"),
+        ("threads", "concurrent.futures.thread.ThreadPoolExecutor", "threads", "Thread"),
+        ("children", "subprocess.Popen", "children", "Popen"),
+        ("children", "multiprocessing.context.ForkProcess", "children", "ForkProcess"),
+        ("shm_segments", "multiprocessing.shared_memory.SharedMemory", "shared memory", "SharedMemory"),
+        ("descriptors", "socket.socket", "descriptors", "socket"),
+        ("descriptors", "logging.FileHandler", "descriptors", "FileHandler"),
+    ],
+)
+def test_objects_that_come_with_a_counter_give_it_their_holder_and_phase(
+    metric: str, type_name: str, kind: str, subject: str
+) -> None:
+    finding = only(with_objects(metric, 2.0, type_name))
+
+    assert (finding.kind, finding.subject, finding.phase) == (kind, subject, "train")
+    assert finding.holder[:3] == LOSSES[:3]
+    assert {e.metric for e in finding.evidence} == {metric, f"count/{type_name}"}
+
+
+@pytest.mark.parametrize(("slope", "is_joined"), [(0.9, False), (1.0, True), (16.0, True), (16.4, False)])
+def test_descriptors_join_objects_of_any_type_that_grow_in_step(slope: float, is_joined: bool) -> None:
+    """Half a descriptor to eight for each object, of which there are two a generation."""
+    found = find_leaks(with_objects("descriptors", slope, "user.Batch"))
+
+    assert [f.kind for f in found if f.subject == "Batch"] == (["descriptors"] if is_joined else ["objects"])
+    assert len(found) == (1 if is_joined else 2)
+
+
+def test_threads_do_not_join_objects_of_any_type() -> None:
+    assert len(find_leaks(with_objects("threads", 2.0, "user.Batch"))) == 2
+
+
+# --- the phase of a counter -------------------------------------------------------------------------------------------
+
+
+def test_the_phase_whose_change_is_nearest_to_the_rise() -> None:
+    assert nearest_phase({"loads": 90.0, "keeps": 11.0, "frees": -91.0}, 10.0) == "keeps"
+    assert nearest_phase({"frees": -3.0}, 10.0) is None
+    assert nearest_phase({}, 10.0) is None
+
+
+def test_changes_are_of_the_newer_half() -> None:
+    process = ProcessRun()
+    process.add(fmt.Label(1, "train", "phase"))
+    process.add(fmt.Label(2, "evaluate", "phase"))
+    pages, t = 1000, 0
+    for g in range(8):
+        for label, grown in ((1, 10 if g >= 4 else 0), (2, 1)):
+            process.add(fmt.Point(t, label, fmt.ENTER, g, f"9999 {pages} 0 1 0 9 0"))
+            pages += grown
+            process.add(fmt.Point(t + 1, label, fmt.EXIT, g, f"9999 {pages} 0 1 0 9 0"))
+            t += 2
+    process.fold()
+
+    changes = phase_changes(process, "anonymous_bytes")
+
+    assert changes == {"train": 10 * 4096, "evaluate": 4096}
+    assert OUTSIDE not in changes
+
+
+def test_without_charges_an_interval_bears_the_name_of_the_point_that_ends_it() -> None:
+    process = ProcessRun()
+    for g in range(10):
+        for at, above in (("after collect", 0.0), ("after train", 70.0), ("after save", 90.0)):
+            process.add(fmt.Metrics(g, g, {"rss_bytes": 100.0 * g + above}, at=at))
+
+    changes = phase_changes(process, "rss_bytes")
+
+    assert changes == {"after collect": 10, "after train": 70, "after save": 20}
+
+
+def test_one_point_alone_tells_no_phase() -> None:
+    process = ProcessRun()
+    for g in range(10):
+        process.add(fmt.Metrics(g, g, {"rss_bytes": 100.0 * g}, at="after train"))
+
+    assert phase_changes(process, "rss_bytes") == {}
+
+
+# --- native memory ----------------------------------------------------------------------------------------------------
+
+
+def native(**metrics: Curve) -> list[Finding]:
+    return [f for f in find_leaks(record(metrics)) if f.kind == "native"]
+
+
+def test_memory_that_no_object_explains_is_native() -> None:
+    (finding,) = native(malloc_in_use_bytes=rising(MIB, 1e8), arrays_bytes=1e6)
+
+    assert (finding.verdict, finding.metric, finding.subject, finding.holder) == (
+        "leak", "malloc_in_use_bytes", None, (),
+    )  # fmt: skip
+    assert finding.slope == pytest.approx(MIB)
+
+
+@pytest.mark.parametrize(("slope", "is_told"), [(NATIVE_LEAST_BYTES - 64, False), (NATIVE_LEAST_BYTES, True)])
+def test_a_little_may_be_anyones(slope: float, is_told: bool) -> None:
+    assert bool(native(malloc_in_use_bytes=rising(slope, 1e8))) is is_told
+
+
+@pytest.mark.parametrize("kept", ["untracked/bytes_bytes", "untracked/bytearray_bytes"])
+@pytest.mark.parametrize(("share", "is_told"), [(0.48, True), (0.52, False)])
+def test_what_python_explains_by_half_is_not_native(kept: str, share: float, is_told: bool) -> None:
+    assert bool(native(malloc_in_use_bytes=rising(4 * MIB, 1e8), **{kept: rising(share * 4 * MIB)})) is is_told
+
+
+def test_a_leak_that_was_found_explains_memory_in_use() -> None:
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8), EPISODES: rising(9)}, [held(EPISODES)])
+
+    assert kinds(process) == ["objects"]
+
+
+def test_threads_explain_their_stacks() -> None:
+    assert kinds(record({"malloc_in_use_bytes": rising(MIB, 1e8), "threads": rising(1)})) == ["threads"]
+
+
+@pytest.mark.parametrize("curve", [1e8, lambda g: 1e8 + MIB * min(g, 4), lambda g: 1e8 + MIB * (g % 5)])
+def test_memory_in_use_at_rest_is_no_leak(curve: Curve) -> None:
+    assert native(malloc_in_use_bytes=curve) == []
+
+
+# --- resident memory, the poorest witness -----------------------------------------------------------------------------
+
+
+def resident(mib_a_generation: float, *, in_use: float = 10.0, free: float | None = None) -> list[Finding]:
+    """Resident memory from 100 MiB, beside what malloc holds (MiB) and how its free bytes grow (MiB a generation)."""
+    metrics: dict[str, Curve] = {
+        "anonymous_bytes": rising(mib_a_generation * MIB, 100 * MIB), "malloc_in_use_bytes": in_use * MIB,
+    }  # fmt: skip
+    if free is not None:
+        metrics["malloc_free_bytes"] = rising(free * MIB, MIB)
+    return native(**metrics)
+
+
+def test_pages_mapped_by_hand_are_native() -> None:
+    (finding,) = resident(8)
+
+    assert (finding.metric, finding.verdict) == ("anonymous_bytes", "leak")
+
+
+@pytest.mark.parametrize(("total", "is_told"), [(31.9, False), (32.1, True)])
+def test_resident_memory_must_grow_by_32_mib(total: float, is_told: bool) -> None:
+    assert bool(resident(total / LAST)) is is_told
+
+
+@pytest.mark.parametrize(("share", "is_told"), [(0.29, True), (0.31, False)])
+def test_freed_memory_that_the_allocator_keeps_is_no_leak(share: float, is_told: bool) -> None:
+    assert bool(resident(8, free=share * 8)) is is_told
+
+
+@pytest.mark.parametrize(("share", "is_told"), [(0.49, True), (0.51, False)])
+def test_buffers_whose_pages_are_touched_late_are_no_leak(share: float, is_told: bool) -> None:
+    """What malloc held all along, beyond what was resident at first, is touched page by page."""
+    grown = 8.0 * LAST
+
+    assert bool(resident(8, in_use=100 + share * grown)) is is_told
+
+
+@pytest.mark.parametrize("better", ["malloc_in_use_bytes", "anonymous_bytes"])
+def test_rss_is_silent_beside_a_better_witness(better: str) -> None:
+    assert native(rss_bytes=rising(8 * MIB, 100 * MIB), **{better: 1e8}) == []
+
+
+def test_rss_alone_may_speak() -> None:
+    (finding,) = native(rss_bytes=rising(8 * MIB, 100 * MIB))
+
+    assert finding.metric == "rss_bytes"
+
+
+# --- device memory ----------------------------------------------------------------------------------------------------
+
+
+def device(metrics: dict[str, Curve], *extra: fmt.Record) -> list[Finding]:
+    return [f for f in find_leaks(record(metrics, extra)) if f.kind in ("gpu", "autograd graph")]
+
+
+def told(metrics: dict[str, Curve]) -> list[tuple[str, str | None]]:
+    return [(finding.kind, finding.subject) for finding in device(metrics)]
+
+
+def test_device_memory_that_nobody_counted_storages_for_is_gpu() -> None:
+    assert told({"cuda0/allocated_bytes": rising(MIB)}) == [("gpu", "cuda0")]
+
+
+@pytest.mark.parametrize(("device_name", "torch_name"), [("cuda0", "cuda:0"), ("xpu11", "xpu:11"), ("mps", "mps")])
+def test_device_memory_beyond_flat_storages_is_a_graph_held_in_c(device_name: str, torch_name: str) -> None:
+    found = told({f"{device_name}/allocated_bytes": rising(MIB), f"storages/{torch_name}_bytes": 1e6})
+
+    assert found == [("autograd graph", device_name)]
+
+
+@pytest.mark.parametrize(("share", "kind"), [(0.49, "autograd graph"), (0.51, "gpu")])
+def test_storages_that_explain_half_say_that_it_is_no_graph(share: float, kind: str) -> None:
+    shown = {"storages/cuda:0_bytes": lambda g: 1e6 + share * MIB * min(g, LAST - 1)}  # one rise has not come
+
+    assert told({"cuda0/allocated_bytes": rising(MIB), **shown}) == [(kind, "cuda0")]
+
+
+def test_storages_of_another_device_explain_nothing() -> None:
+    found = told({
+        "cuda0/allocated_bytes": rising(MIB), "storages/cuda:0_bytes": 1e6,
+        "storages/cuda:1_bytes": lambda g: 1e6 + MIB * min(g, LAST - 1),
+    })  # fmt: skip
+
+    assert found == [("autograd graph", "cuda0")]
+
+
+@pytest.mark.parametrize(("free", "eta_s"), [({"cuda0/free_bytes": 500.0 * MIB}, pytest.approx(1000.0)), ({}, None)])
+def test_the_time_left_on_a_device_is_of_its_own_memory(free: dict[str, Curve], eta_s: float | None) -> None:
+    metrics = {"cuda0/allocated_bytes": rising(MIB), "available_bytes": 1e12, **free}
+
+    (finding,) = device(metrics, fmt.GenerationBegin(0, 0), fmt.GenerationEnd(0, 0, 2.0))
+
+    assert finding.eta_s == eta_s
+
+
+def test_each_device_that_leaks_is_told() -> None:
+    found = told({"cuda0/allocated_bytes": rising(MIB), "cuda1/allocated_bytes": rising(MIB)})
+
+    assert sorted(found) == [("gpu", "cuda0"), ("gpu", "cuda1")]
+
+
+def test_tensors_that_leak_explain_device_memory() -> None:
+    losses = (*LOSSES[:3], "[-1] Tensor")
+    process = record(
+        {"cuda0/allocated_bytes": rising(MIB), "storages/cuda:0_bytes": rising(MIB)},
+        [held("storages", losses, item="torch.Tensor")],
+    )
+
+    assert kinds(process) == ["tensors"]
+
+
+def test_reserved_memory_is_no_leak() -> None:
+    assert told({"cuda0/reserved_bytes": rising(MIB), "cuda0/allocated_bytes": 1e6}) == []
+
+
+def test_device_memory_is_charged_to_the_phase_that_keeps_it() -> None:
+    process = ProcessRun()
+    process.extend([fmt.Label(0, "generation", "generation"), fmt.Label(1, "train", "phase")])
+    process.add(fmt.Label(2, "evaluate", "phase"))
+    used, t = 10 * MIB, 0
+    for g in range(LAST + 1):
+        process.add(fmt.Point(t, 0, fmt.ENTER, g, d={"cuda0": [used]}))
+        for label, grown in ((1, MIB), (2, 0)):
+            process.add(fmt.Point(t + 1, label, fmt.ENTER, g, d={"cuda0": [used]}))
+            used += grown
+            process.add(fmt.Point(t + 2, label, fmt.EXIT, g, d={"cuda0": [used]}))
+        process.add(fmt.Point(t + 3, 0, fmt.EXIT, g, d={"cuda0": [used]}))
+        t += 10
+    process.fold()
+
+    finding = only(process)
+
+    assert (finding.kind, finding.subject, finding.phase) == ("gpu", "cuda0", "train")
+    assert finding.slope == pytest.approx(MIB)
+
+
+def test_the_time_left_is_of_the_counters_own_rate() -> None:
+    process = record(
+        {"malloc_in_use_bytes": rising(MIB, 1e8), "available_bytes": 1000.0 * MIB},
+        [fmt.GenerationBegin(0, 0), fmt.GenerationEnd(0, 0, 2.0)],
+    )
+
+    assert only(process).eta_s == pytest.approx(2000.0)

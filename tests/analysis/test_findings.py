@@ -1,0 +1,427 @@
+"""From a whole recording to its findings: each leak once, and nothing of a healthy run."""
+
+from __future__ import annotations
+
+from dataclasses import astuple
+
+import pytest
+from scripted_runs import END, LAST, LOSSES, MIB, Curve, born, dead, held, in_c, record, rising
+
+from phaseprof.analysis.findings import (
+    GARBAGE_READINGS,
+    LEAST_ANONYMOUS_BYTES,
+    LEAST_BYTES,
+    MOST_FINDINGS,
+    find_leaks,
+    unit_of,
+)
+from phaseprof.recording import format as fmt
+from phaseprof.recording.model import ProcessRun
+from phaseprof.records import Finding
+
+EPISODES = "count/user.Episode"
+SECOND_PLACE = ("agent (Agent)", ".memory (list, 40)", "[-1] Step")
+
+
+def kept(slope: float = 1.0, *, each: int = 4096, **metrics: Curve) -> ProcessRun:
+    """A run that keeps episodes of ``each`` bytes in a list."""
+    return record({EPISODES: rising(slope), **metrics}, [held(EPISODES, each=each), born(EPISODES, train=9)])
+
+
+def only(process: ProcessRun) -> Finding:
+    (finding,) = find_leaks(process)
+    return finding
+
+
+# --- one leak, one finding --------------------------------------------------------------------------------------------
+
+
+def test_a_kept_list_is_one_finding_with_everything_in_it() -> None:
+    finding = only(kept(3.0))
+
+    assert (finding.verdict, finding.kind, finding.subject, finding.phase) == ("leak", "objects", "Episode", "train")
+    assert finding.holder == LOSSES
+    assert (finding.metric, finding.slope_unit) == (EPISODES, "objects/generation")
+    assert finding.slope == pytest.approx(3.0)
+    assert finding.slope_low <= finding.slope <= finding.slope_high
+    assert finding.since_generation == 0
+    assert 0.5 < finding.confidence <= 1
+    assert "12.00 KiB a generation" in finding.summary
+
+
+def test_symptoms_of_one_leak_are_one_finding() -> None:
+    everywhere = {
+        EPISODES: rising(4), "count/builtins.dict": rising(4), "storages/cpu_bytes": rising(4 * MIB),
+        "malloc_in_use_bytes": rising(4 * MIB), "anonymous_bytes": rising(4 * MIB), "python_blocks": rising(60),
+        "rss_bytes": rising(4 * MIB), "container/list@7f": rising(4),
+    }  # fmt: skip
+    evidence = [held(key) for key in (EPISODES, "count/builtins.dict", "storages", "container/list@7f")]
+
+    finding = only(record(everywhere, [*evidence, born(EPISODES, train=9)]))
+
+    assert (finding.verdict, finding.subject) == ("leak", "Episode")
+
+
+def test_two_leaks_are_two_findings() -> None:
+    process = record(
+        {EPISODES: rising(1), "count/user.Step": rising(1)},
+        [held(EPISODES), held("count/user.Step", SECOND_PLACE, item="user.Step", length=40)],
+    )
+
+    assert {finding.subject for finding in find_leaks(process)} == {"Episode", "Step"}
+
+
+@pytest.mark.parametrize(
+    "curve",
+    [100.0, lambda g: 100.0 - g, lambda g: 100.0 + min(g, 5), lambda g: 100.0 + g % 4, lambda g: 100.0 + (g > 9)],
+    ids=["flat", "falls", "fills in the warm-up", "sawtooth", "step"],
+)
+def test_a_healthy_run_is_silent(curve: Curve) -> None:
+    process = record({EPISODES: curve, "malloc_in_use_bytes": 1e8}, [held(EPISODES)])
+
+    assert not [f for f in find_leaks(process) if f.verdict in ("leak", "growing", "filling")]
+
+
+def test_an_empty_recording_has_no_findings() -> None:
+    assert find_leaks(ProcessRun()) == ()
+
+
+def test_the_evidence_is_the_series_that_voted_and_others_of_the_cause() -> None:
+    process = record(
+        {EPISODES: rising(1), "storages/cpu_bytes": rising(MIB)}, [held(EPISODES), held("storages")]
+    )  # fmt: skip
+
+    first, second = only(process).evidence
+
+    assert (first.point, first.metric, first.values[-1]) == (END, EPISODES, 100.0 + LAST)
+    assert second.metric == "storages/cpu_bytes"
+
+
+def test_a_leak_that_begins_late_says_when() -> None:
+    process = record({EPISODES: lambda g: 100.0 + 5 * max(0, g - 8)}, [held(EPISODES)])
+
+    assert only(process).since_generation in (8, 9)
+
+
+def test_a_graph_is_named_before_the_tensors_in_it() -> None:
+    losses = (*LOSSES[:3], "[-1] Tensor")
+    process = record(
+        {"graph_nodes": rising(30), "storages/cpu_bytes": rising(MIB), "count/torch.Tensor": rising(1)},
+        [held(key, losses, item="torch.Tensor") for key in ("graph", "storages", "count/torch.Tensor")],
+    )
+
+    finding = only(process)
+
+    assert (finding.kind, finding.subject, finding.slope_unit) == ("autograd graph", "Tensor", "nodes/generation")
+
+
+# --- the phase --------------------------------------------------------------------------------------------------------
+
+
+def test_without_births_the_allocators_counters_tell_the_phase() -> None:
+    process = record(
+        {EPISODES: rising(1), "python_blocks": rising(10)},
+        [held(EPISODES), born("python_blocks", 1, evaluate=10, train=3)],
+    )
+
+    assert only(process).phase == "evaluate"
+
+
+def test_births_go_before_counters() -> None:
+    process = record(
+        {EPISODES: rising(1), "python_blocks": rising(10)},
+        [held(EPISODES), born(EPISODES, train=3), born("python_blocks", 1, evaluate=10)],
+    )
+
+    assert only(process).phase == "train"
+
+
+# --- trifles ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("each", "is_told"), [(int(LEAST_BYTES) - 1, False), (int(LEAST_BYTES), True)])
+def test_below_a_kibibyte_a_generation_is_a_trifle(each: int, is_told: bool) -> None:
+    assert bool(find_leaks(kept(1.0, each=each))) is is_told
+
+
+def test_a_trifle_that_was_watched_is_told() -> None:
+    process = kept(1.0, each=10)
+    process.add(fmt.Watch("Episode"))
+
+    assert only(process).verdict == "leak"
+
+
+def test_every_trifle_is_told_on_demand() -> None:
+    (finding,) = find_leaks(kept(1.0, each=10), least_bytes=0)
+
+    assert finding.verdict == "leak"
+
+
+def test_a_trifle_on_a_large_machine_is_growing() -> None:
+    process = kept(1.0, available_bytes=1e15)
+    process.add(fmt.GenerationBegin(0, 0))
+    process.add(fmt.GenerationEnd(0, 0, 10.0))
+
+    assert only(process).verdict == "growing"
+
+
+# An object whose own size was not measured is charged 200 bytes.
+@pytest.mark.parametrize(("slope", "is_told"), [(LEAST_ANONYMOUS_BYTES // 200, False), (330.0, True)])
+def test_dicts_that_nobody_holds_must_be_many(slope: float, is_told: bool) -> None:
+    assert bool(find_leaks(record({"count/builtins.dict": rising(slope)}))) is is_told
+
+
+def test_the_users_own_type_that_nobody_holds_need_not_be() -> None:
+    assert only(record({EPISODES: rising(10)})).subject == "Episode"
+
+
+# --- bounds -----------------------------------------------------------------------------------------------------------
+
+
+def bounded(length: int, bound: int, slope: float = 10.0) -> Finding:
+    holder = held(EPISODES, bound=bound, bound_length=length, each=9999)
+    return only(record({EPISODES: rising(slope)}, [holder]))
+
+
+def test_below_its_bound_a_container_is_filling_and_says_until_when() -> None:
+    finding = bounded(300, 1000)
+
+    assert finding.verdict == "filling"
+    assert finding.summary.endswith("(bound 1,000, 300 now, full in about 70 generations)")
+
+
+@pytest.mark.parametrize(("length", "verdict"), [(999, "filling"), (1000, "leak"), (1001, "leak")])
+def test_at_its_bound_a_container_whose_items_grow_leaks(length: int, verdict: str) -> None:
+    assert bounded(length, 1000).verdict == verdict
+
+
+def test_a_leak_in_a_full_container_says_so() -> None:
+    assert bounded(1000, 1000).summary.endswith("(the container is at its bound of 1,000: its items grow)")
+
+
+def test_a_bound_of_nothing_is_no_bound() -> None:
+    assert bounded(0, 0).verdict == "leak"
+    assert bounded(-1, -1).verdict == "leak"
+
+
+def test_filling_is_told_beside_a_leak() -> None:
+    process = record(
+        {EPISODES: rising(9), "count/user.Step": rising(9)},
+        [held(EPISODES), held("count/user.Step", SECOND_PLACE, item="user.Step", length=40, bound=99, bound_length=40)],
+    )
+
+    assert [finding.verdict for finding in find_leaks(process)] == ["leak", "filling"]
+
+
+# --- dead cycles ------------------------------------------------------------------------------------------------------
+
+
+def cycles(n: int = LAST + 1, freed: int | None = 6, **metrics: Curve) -> tuple[Finding, ...]:
+    extra: list[fmt.Record] = [dead(EPISODES), born(EPISODES, train=9)]
+    if freed is not None:
+        extra.append(fmt.Collected(0, n - 1, EPISODES, 6, freed))
+    return find_leaks(record({EPISODES: rising(9), **metrics}, extra, n=n))
+
+
+@pytest.mark.parametrize("freed", [6, None])
+def test_dead_cycles_are_garbage_that_nobody_holds(freed: int | None) -> None:
+    (finding,) = cycles(freed=freed)
+
+    assert (finding.verdict, finding.kind, finding.subject, finding.holder) == ("leak", "garbage", "Episode", ())
+
+
+def test_what_a_collection_does_not_free_is_no_garbage() -> None:
+    (finding,) = cycles(freed=0)
+
+    assert finding.kind == "objects"
+
+
+@pytest.mark.parametrize(("n", "verdict"), [(GARBAGE_READINGS - 1, "growing"), (GARBAGE_READINGS, "leak")])
+def test_garbage_needs_time_to_show_its_teeth(n: int, verdict: str) -> None:
+    (finding,) = cycles(n=n)
+
+    assert finding.verdict == verdict
+
+
+def test_collections_of_the_programs_own_make_a_sawtooth() -> None:
+    assert cycles(after_full_collection=lambda g: float(g == 9)) == ()
+
+
+@pytest.mark.parametrize("flagged", [LAST - 1, LAST])
+def test_our_own_confirming_collection_does_not(flagged: int) -> None:
+    """It is seen by the reading of the next generation, or the same."""
+    taken = fmt.Collected(0, LAST - 1, EPISODES, 6, 6)
+    figures = {EPISODES: rising(9), "after_full_collection": lambda g: float(g == flagged)}
+
+    assert only(record(figures, [dead(EPISODES), taken])).kind == "garbage"
+
+
+# --- watched classes --------------------------------------------------------------------------------------------------
+
+
+def watched(values: list[float], *extra: fmt.Record, bound: int = 2) -> tuple[Finding, ...]:
+    name = "watched/TradingEnvironment"
+    told = fmt.Watch("TradingEnvironment", bound, bound)
+    process = record({name: lambda g: values[g]}, [told, *extra], n=len(values))
+    broken = next((g for g, value in enumerate(values) if value != bound), None)
+    if broken is not None:
+        last = len(values) - 1
+        process.add(
+            fmt.Violation(0, last, "TradingEnvironment", int(values[-1]), bound, bound, "evaluate", broken)
+        )  # fmt: skip
+    return find_leaks(process)
+
+
+def test_a_broken_expectation_says_expected_found_since_and_phase() -> None:
+    (finding,) = watched([2, 2, 3, 3, 3, 3, 3, 3, 3])
+
+    assert (finding.verdict, finding.phase, finding.since_generation) == ("step", "evaluate", 2)
+    assert "expected 2, found 3, born in phase 'evaluate', broken since generation 2" in str(finding)
+    assert finding.evidence[0].values == (2, 2, 3, 3, 3, 3, 3, 3, 3)
+
+
+def test_an_expectation_that_holds_again_is_told_no_more() -> None:
+    assert watched([2, 2, 3, 3, 2, 2, 2, 2, 2]) == ()
+
+
+def test_too_few_break_it_too() -> None:
+    (finding,) = watched([2, 2, 1, 1, 1, 1, 1, 1, 1])
+
+    assert "expected 2, found 1" in finding.summary
+
+
+def test_a_leak_that_names_the_class_covers_its_broken_expectation() -> None:
+    key = "watched/TradingEnvironment"
+    steps = ("trainer (Trainer)", ".envs (list, 82)", "[-1] TradingEnvironment")
+
+    (finding,) = watched([2.0 + 16 * g for g in range(12)], held(key, steps, item="env.TradingEnvironment"))
+
+    assert (finding.verdict, finding.subject) == ("leak", "TradingEnvironment")
+
+
+@pytest.mark.parametrize(("values", "is_leak"), [([4, 8, 12], True), ([2, 8, 12], False), ([4, 8, 8], False)])
+def test_three_readings_further_and_further_beyond_the_bound_are_a_leak(values: list[float], is_leak: bool) -> None:
+    key = "watched/TradingEnvironment"
+    holder = held(key, ("trainer (Trainer)", ".envs (list, 82)"), item="env.TradingEnvironment")
+
+    verdicts = {f.verdict for f in watched(values, holder)}
+
+    assert ("leak" in verdicts) is is_leak
+
+
+def test_two_will_do_where_survivors_were_followed_from_birth() -> None:
+    key = "watched/TradingEnvironment"
+    holder = held(key, ("trainer (Trainer)", ".envs (list, 82)"), item="env.TradingEnvironment")
+
+    (finding,) = watched([2, 8, 12], holder, born(key, evaluate=4))
+
+    assert (finding.verdict, finding.phase) == ("leak", "evaluate")
+
+
+# --- tracked names ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("slope", "is_told"), [(4.99e6, False), (5.0e6, True)])
+def test_a_tracked_name_over_the_threshold_is_told(slope: float, is_told: bool) -> None:
+    found = find_leaks(record({"tracked/experience": rising(slope, 0.0)}))
+
+    assert bool(found) is is_told
+    if found:
+        assert (found[0].subject, found[0].kind) == ("experience", "container")
+        assert "(rule: tracked size over 5 MB a generation)" in found[0].summary
+
+
+def test_the_threshold_is_the_callers() -> None:
+    process = record({"tracked/experience": rising(1e6, 0.0)})
+
+    assert find_leaks(process, leak_threshold_mb=1.0)
+    assert not find_leaks(process, leak_threshold_mb=1.01)
+
+
+def test_a_leak_that_was_found_names_it_better() -> None:
+    process = kept(3.0, **{"tracked/experience": rising(9e6, 0.0)})
+
+    assert only(process).subject == "Episode"
+
+
+# --- counted too seldom to be judged ----------------------------------------------------------------------------------
+
+
+def seldom(metric: str, slope: float) -> Finding:
+    """Four counts of an episode of 10,000 bytes in twelve generations, and a counter read at each."""
+    process = record({metric: rising(slope)}, n=12)
+    for g in (2, 5, 8, 11):
+        process.add(fmt.Metrics(g, g, {"container/list@7f": float(g)}))
+    process.add(held("container/list@7f", each=82 * 10_000, length=82))
+    (finding,) = [f for f in find_leaks(process) if f.metric == "container/list@7f"]
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("metric", "slope", "verdict"),
+    [
+        ("malloc_in_use_bytes", 3010.0, "leak"), ("malloc_in_use_bytes", 2990.0, "too short"),
+        ("python_blocks", 16.0, "leak"), ("python_blocks", 15.0, "too short"),
+    ],
+)  # fmt: skip
+def test_counters_that_fit_bear_out_what_was_counted_seldom(metric: str, slope: float, verdict: str) -> None:
+    assert seldom(metric, slope).verdict == verdict
+
+
+# --- order ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_ends_the_run_first_comes_first() -> None:
+    process = record(
+        {EPISODES: rising(1), "count/user.Step": rising(100), "available_bytes": 1e9},
+        [held(EPISODES), held("count/user.Step", SECOND_PLACE, item="user.Step", length=40)],
+    )
+    process.add(fmt.GenerationBegin(0, 0))
+    process.add(fmt.GenerationEnd(0, 0, 10.0))
+
+    first, second = find_leaks(process)
+
+    assert (first.subject, second.subject) == ("Step", "Episode")
+    assert first.eta_s == pytest.approx(1e9 / (100 * 4096) * 10, rel=0.01)
+    assert second.eta_s == pytest.approx(100 * first.eta_s, rel=0.01)
+
+
+def test_at_most_ten_are_told() -> None:
+    names = [f"count/user.Type{n}" for n in range(MOST_FINDINGS + 3)]
+    holders = [held(name, (f"m{n} (list, 82)", "[-1]"), item=name) for n, name in enumerate(names)]
+
+    assert len(find_leaks(record({name: rising(3) for name in names}, holders))) == MOST_FINDINGS
+
+
+def test_growing_is_told_only_where_nothing_leaks() -> None:
+    still_growing = {"count/user.Step": lambda g: 100.0 + min(g, LAST - 1)}  # one rise has not come
+    place = held("count/user.Step", SECOND_PLACE, item="user.Step", length=40)
+
+    alone = find_leaks(record({**still_growing}, [place]))
+    beside = find_leaks(record({EPISODES: rising(3), **still_growing}, [place, held(EPISODES)]))
+
+    assert [f.verdict for f in alone] == ["growing"]
+    assert [f.verdict for f in beside] == ["leak"]
+
+
+def test_findings_are_data_without_objects() -> None:
+    flat = astuple(only(kept(3.0)))
+
+    assert all(type(part) in (str, float, int, tuple, type(None)) for part in flat)
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit"),
+    [
+        ("arrays_bytes", "bytes"), ("tracked/experience", "bytes"), ("graph_nodes", "nodes"),
+        ("container/list@7f", "items"), (EPISODES, "objects"), ("watched/Episode", "objects"),
+    ],
+)  # fmt: skip
+def test_the_unit_of_a_slope(metric: str, unit: str) -> None:
+    assert unit_of(metric) == f"{unit}/generation"
+
+
+def test_what_c_holds_alone_is_told_with_that_holder() -> None:
+    process = record({EPISODES: rising(3)}, [in_c(EPISODES), born(EPISODES, train=9)])
+
+    assert only(process).holder == ("outside Python", "user.Episode".rpartition(".")[2])

@@ -1,0 +1,198 @@
+"""Which series of a recording may speak, and what is known of each."""
+
+from __future__ import annotations
+
+import pytest
+from scripted_runs import END, LAST, born, held, record, rising, symptom
+
+from phaseprof.analysis.symptoms import carry_forward, find_symptoms, without_our_collections
+from phaseprof.recording import format as fmt
+from phaseprof.recording.series import Series
+
+EPISODES = "count/user.Episode"
+
+
+def series(*pairs: tuple[int, float]) -> Series:
+    made = Series()
+    for generation, value in pairs:
+        made.put(generation, value)
+    return made
+
+
+# --- who votes --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [EPISODES, "watched/Episode", "container/list@7f", "tracked/experience", "storages/cpu_bytes", "arrays_bytes",
+     "untracked/bytes_bytes", "graph_nodes", "malloc_in_use_bytes", "descriptors", "threads", "shm_bytes",
+     "cuda0/allocated_bytes", "cuda0/active_blocks"],
+)  # fmt: skip
+def test_these_may_vote(metric: str) -> None:
+    assert metric in find_symptoms(record({metric: rising(1)}))
+
+
+@pytest.mark.parametrize(
+    "metric",
+    ["cuda0/reserved_bytes", "cuda0/peak_allocated_bytes", "storages/cpu_count", "untracked/bytes_count",
+     "malloc_free_bytes", "vms_bytes", "file_and_shm_bytes", "available_bytes", "gc/collections", "arrays_count",
+     "tracked_total_bytes"],
+)  # fmt: skip
+def test_these_may_not(metric: str) -> None:
+    assert find_symptoms(record({metric: rising(1)})) == {}
+
+
+def test_only_the_end_of_a_generation_votes() -> None:
+    process = record({})
+    for g in range(LAST + 1):
+        process.add(fmt.Metrics(g, g, {"threads": float(g)}, at="after train"))
+
+    assert find_symptoms(process) == {}
+
+
+@pytest.mark.parametrize("curve", [5.0, lambda g: 100.0 - g])
+def test_what_is_flat_or_falls_is_no_symptom(curve: object) -> None:
+    assert "threads" not in find_symptoms(record({"threads": curve}))  # type: ignore[dict-item]
+
+
+def test_two_readings_are_a_symptom_only_with_evidence() -> None:
+    key = EPISODES
+    bare = find_symptoms(record({key: rising(1)}, n=3))[key]
+    looked_at = find_symptoms(record({key: rising(1)}, [held(key)], n=3))[key]
+
+    assert (bare.judgement.verdict, bare.rises) == ("too short", False)
+    assert (looked_at.judgement.verdict, looked_at.rises) == ("too short", True)
+
+
+# --- counts that were written only when they changed ------------------------------------------------------------------
+
+
+def test_a_count_holds_until_it_is_written_again() -> None:
+    filled = carry_forward(series((1, 4.0), (3, 6.0)), [0, 1, 2, 3, 4])
+
+    assert list(filled) == [(0, 0.0), (1, 4.0), (2, 4.0), (3, 6.0), (4, 6.0)]
+
+
+def test_growth_that_ended_is_no_leak_though_nothing_was_written_since() -> None:
+    process = record({})
+    for g in range(6):
+        process.add(fmt.Metrics(g, g, {EPISODES: float(g)}))
+
+    assert not find_symptoms(process)[EPISODES].rises
+
+
+# --- what our own collections took ------------------------------------------------------------------------------------
+
+
+def test_our_own_collection_is_undone() -> None:
+    sawn = series(*((g, 10.0 * g if g <= 5 else 10.0 * (g - 6)) for g in range(10)))
+
+    assert without_our_collections(sawn, [5]) == [10.0 * g for g in range(10)]
+
+
+def test_a_drop_of_the_programs_own_stays() -> None:
+    sawn = series(*((g, 10.0 * g if g <= 5 else 10.0 * (g - 6)) for g in range(10)))
+
+    assert without_our_collections(sawn, [3]) == sawn.values
+
+
+def test_a_drop_long_after_our_collection_is_the_programs() -> None:
+    seldom = series((0, 0.0), (3, 30.0), (6, 0.0), (9, 30.0))
+
+    assert without_our_collections(seldom, [3]) == seldom.values
+
+
+@pytest.mark.parametrize("generation", [-1, LAST + 5])
+def test_a_collection_outside_the_series_changes_nothing(generation: int) -> None:
+    line = series(*((g, 10.0 - g) for g in range(5)))
+
+    assert without_our_collections(line, [generation]) == line.values
+
+
+def test_a_leak_is_seen_through_our_collection() -> None:
+    curve = rising(10, 0)
+    sawn = {EPISODES: lambda g: curve(g) if g <= 10 else 10.0 * (g - 11)}  # type: ignore[operator]
+
+    quiet = find_symptoms(record(sawn))[EPISODES]
+    mended = find_symptoms(record(sawn, [fmt.Collected(0, 10, EPISODES, 6, 0)]))[EPISODES]
+
+    assert quiet.judgement.verdict != "leak"
+    assert (mended.judgement.verdict, mended.judgement.slope) == ("leak", pytest.approx(10))
+
+
+def test_the_level_of_all_memory_is_not_mended() -> None:
+    """A collection frees more than the suspects: what it takes off malloc's count stays off."""
+    sawn = {"malloc_in_use_bytes": lambda g: 1e6 * g if g <= 10 else 1e6 * (g - 11)}
+
+    found = find_symptoms(record(sawn, [fmt.Collected(0, 10, EPISODES, 6, 0)]))
+
+    assert found["malloc_in_use_bytes"].judgement.verdict != "leak"
+
+
+# --- evidence ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_newest_evidence_counts() -> None:
+    process = record({EPISODES: rising(1)}, [born(EPISODES, train=5), born(EPISODES, evaluate=5)])
+
+    assert find_symptoms(process)[EPISODES].phase() == "evaluate"
+
+
+def test_evidence_of_storages_is_of_all_devices() -> None:
+    process = record({"storages/cuda0_bytes": rising(1e6)}, [born("storages", train=3), held("storages")])
+    found = find_symptoms(process)["storages/cuda0_bytes"]
+
+    assert (found.phase(), found.holder is not None) == ("train", True)
+
+
+@pytest.mark.parametrize(
+    ("key", "subject"),
+    [("arrays_bytes", "arrays"), ("graph_nodes", "graph"), ("graph_bytes", "graph"), ("container/list@7f",) * 2],
+)
+def test_where_evidence_is_filed(key: str, subject: str) -> None:
+    assert find_symptoms(record({key: rising(10)}, [born(subject, train=3)]))[key].phase() == "train"
+
+
+def test_the_evidence_is_the_series_as_it_was_read() -> None:
+    evidence = find_symptoms(record({"threads": rising(2)}))["threads"].evidence
+
+    assert (evidence.point, evidence.metric) == (END, "threads")
+    assert evidence.values == tuple(100.0 + 2 * g for g in evidence.generations)
+    assert evidence.generations == tuple(range(LAST + 1))
+
+
+@pytest.mark.parametrize(
+    ("key", "subject"),
+    [(EPISODES, "Episode"), ("watched/Episode", "Episode"), ("container/list@7f10", "list"), ("threads", "threads"),
+     ("count/builtins.list", "list")],
+)  # fmt: skip
+def test_the_subject_is_the_short_name(key: str, subject: str) -> None:
+    assert symptom(key).subject == subject
+
+
+# --- the phase --------------------------------------------------------------------------------------------------------
+
+
+def test_survivors_belong_to_the_phase_that_bore_most_bytes() -> None:
+    births = fmt.Births(0, 9, "storages", {"many": [90.0, 90.0], "large": [2.0, 9e6]})
+
+    assert symptom("storages/cpu_bytes", births=births).phase() == "large"
+
+
+def test_without_bytes_the_phase_that_bore_most() -> None:
+    assert symptom(EPISODES, births=born(EPISODES, few=2, many=9)).phase() == "many"
+
+
+def test_a_counter_belongs_to_the_phase_whose_change_is_nearest_to_the_rise() -> None:
+    """A phase may take much and give most of it back elsewhere: what comes nearest to the rise stays."""
+    births = born("descriptors", 2, opens_and_hands_on=40, keeps=6, closes=-40)
+
+    assert symptom("descriptors", 3.0, births=births).phase() == "keeps"
+
+
+def test_a_counter_that_rose_in_no_phase_has_none() -> None:
+    assert symptom("descriptors", births=born("descriptors", closes=-4)).phase() is None
+
+
+def test_without_births_there_is_no_phase() -> None:
+    assert symptom(EPISODES).phase() is None
