@@ -20,7 +20,7 @@ MOST_S, MOST_BYTES = 30.0, 2 << 30
 
 # Each in a process of its own, as a user would run it. Workers are counted with the peak of the largest for each.
 _REPORT = """
-import os, re, resource, sys, time
+import json, os, re, resource, sys, time
 def main():
     begin = time.perf_counter()
     from phaseprof.cli.judged import judge_run
@@ -35,7 +35,6 @@ def main():
     cpu_s = sum(getattr(resource.getrusage(who), field) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
                 for field in ("ru_utime", "ru_stime"))
     largest = 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    import json
     n_records = sum(process.n_records for process in judged.run.processes)
     print(json.dumps({
         "s": took_s, "cpu_s": cpu_s, "own": own, "worker": largest, "n_leaks": n_leaks, "n_records": n_records,
@@ -66,7 +65,8 @@ def rows(quick: bool = False) -> list[dict[str, object]]:
         alone = _report(program, run, workers=1)
     # A small run's time is mostly the start of its workers; scaled up it would say nothing.
     alone_s = alone["s"] * n_ranks / QUICK_RANKS
-    about = f"{found['n_records']:,.0f} records, {n_workers} workers, {found['cpu_s']:.1f} s of CPU, load {os.getloadavg()[0]:.1f}"
+    load = os.getloadavg()[0]
+    about = f"{found['n_records']:,.0f} records, {n_workers} workers, {found['cpu_s']:.1f} s of CPU, load {load:.1f}"
     return [
         {
             "name": f"report on a run of {n_ranks:,} ranks", "ours": round(found["s"], 2), "peer": round(alone_s, 2),
@@ -129,7 +129,7 @@ def _records(kept: Callable[[int], int]) -> Iterator[fmt.Record]:
         yield fmt.GenerationBegin(t, g, g)
         for label, edge in _boundaries():
             t += 1_000_000 + _wobble(t) * 1_000
-            held = n if label == 0 and edge == fmt.EXIT or label > 3 else kept(max(0, g - 1))
+            held = n if (label == 0 and edge == fmt.EXIT) or label > 3 else kept(max(0, g - 1))
             resident = 120_000 + held * 4 + (_wobble(t) if label else 0)
             yield fmt.Point(t, label, edge, g, m=f"{900_000 + held} {resident} 30000 1 0 800000 0")
         yield fmt.Metrics(t, g, _metrics(g, n))

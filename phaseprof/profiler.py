@@ -16,7 +16,7 @@ from phaseprof.live.session import Session, close_all
 from phaseprof.live.settings import OnViolation, Settings, from_config, resolve
 from phaseprof.live.watching import Expected
 from phaseprof.records import Finding
-from phaseprof.units import MIB
+from phaseprof.units import MB
 
 if TYPE_CHECKING:
     from phaseprof.recording.model import ProcessRun
@@ -231,12 +231,16 @@ class Profiler:
         return build_growth(self._model(), baseline)
 
     def large_objects(self, min_mb: float = 10.0) -> Report:
-        """Objects whose own bytes are at least ``min_mb`` MiB.  Costs a walk over the heap."""
+        """Objects whose own bytes are at least ``min_mb`` MB (10**6 bytes).  Costs a walk over the heap.
+
+        Raises:
+            UsageError: ``min_mb`` is no number, or negative.
+        """
+        if not isinstance(min_mb, (int, float)) or not min_mb >= 0:
+            raise UsageError(f"min_mb must be a number >= 0 (got {min_mb!r})")
+        looks.look_for_large(self._session, round(min_mb * MB))
         from phaseprof.report.large import build_large_objects
 
-        if min_mb < 0:
-            raise UsageError(f"min_mb must be >= 0 (got {min_mb!r})")
-        looks.look_for_large(self._session, int(min_mb * MIB))
         return build_large_objects(self._session.recorder.model, min_mb)
 
     def counts(self) -> Report:
@@ -266,9 +270,10 @@ class Profiler:
 
     def report(self) -> Report:
         """The final summary as data."""
+        findings = self.findings()  # before the import: our own modules are no growth of the program's
         from phaseprof.report.summary import build_summary
 
-        return build_summary(self._model(), self.findings())
+        return build_summary(self._model(), findings)
 
     def print_memory_trend(self, file: TextIO | None = None) -> None:
         """Print ``trend()``."""
@@ -285,7 +290,7 @@ class Profiler:
     def print_summary(self, file: TextIO | None = None) -> None:
         """Print the final summary: findings, trend, growth, large objects, cost."""
         if self._session.enabled:
-            looks.look_for_large(self._session, 10 * MIB)
+            looks.look_for_large(self._session, 10 * MB)
         _print(self.report(), file)
 
     def close(self) -> None:

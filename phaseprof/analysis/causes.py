@@ -35,6 +35,8 @@ PLUMBING = CONTAINERS | {
 FREED_SHARE = 0.3
 # Nodes of an autograd graph, as torch names them; their Python objects come and go with whoever looks at them.
 _NODE = re.compile(r"Backward\d+$|^AccumulateGrad$|^UntypedStorage$")
+# Types that a path shows by another name than their own.
+_SHOWN_AS = {"_lru_cache_wrapper": "lru_cache"}
 NO_ROOT = frozenset({"outside Python", "garbage", "unknown (search stopped)", ""})
 
 
@@ -120,7 +122,8 @@ def _was_freed(symptom: Symptom) -> bool:
 
 def place_of(holder: fmt.Holder) -> tuple[str, ...]:
     """Return the path up to the growing container without what changes: lengths and indexes."""
-    shown = f"({holder.container.rpartition('.')[2]}, " if holder.container else ""
+    name = holder.container.rpartition(".")[2]
+    shown = f"({_SHOWN_AS.get(name, name)}, " if name else ""
     steps = list(holder.steps)
     if shown:
         last = max((n for n, step in enumerate(steps) if shown in step), default=len(steps) - 1)

@@ -177,9 +177,14 @@ def _slope(side: Side, point: str, metric: str) -> Slope:
 
 
 def _judge(x: Floats, y: Floats) -> tuple[Judgement, float]:
-    """Judge a series by position, in units of the usual distance between readings; return that unit too."""
+    """Judge a series by position, in units of the usual distance between readings; return that unit too.
+
+    Of readings so close together that they share a position the last one counts.
+    """
     unit = max(1.0, float(np.median(np.diff(x)))) if len(x) > 1 else 1.0
-    return judge(y, np.rint(x / unit).astype(np.int64) if unit > 1 else x.astype(np.int64)), unit
+    positions = np.rint(x / unit).astype(np.int64)
+    is_last = np.diff(positions, append=np.iinfo(np.int64).max) > 0
+    return judge(y[is_last], positions[is_last]), unit
 
 
 def trifle_of(metric: str) -> float:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from phaseprof.analysis.intervals import COPIES, between_points
 from phaseprof.analysis.symptoms import carry_forward
 from phaseprof.errors import UsageError
 from phaseprof.recording.model import ProcessRun
@@ -16,8 +17,6 @@ from phaseprof.recording.series import Series
 
 Floats = npt.NDArray[np.float64]
 
-# Points that are no place in the loop, or repeat another point's reading.
-_COPIES = ("sample", "generation end")
 _HEADER_FIELDS = ("git_commit", "torch", "python", "platform", "host", "world_size")
 
 
@@ -148,22 +147,15 @@ def interval_changes(side: Side, metric: str) -> dict[str, Floats]:
     """Return the change per generation of a metric within each phase, (n,) a phase in the metric's unit.
 
     Phases are those that the recording charged; where none was recorded, an interval is named by the point that ends
-    it, and the first of a generation begins at the last point of the one before.
+    it.  Changes are in the order of their generations.
     """
     charged = {phase: series for (phase, name), series in side.process.charges.items() if name == metric}
     if charged:
         return {phase: _within(side, series.generations, series.values) for phase, series in charged.items()}
-    points = [point for point, name in side.process.series if name == metric and point not in _COPIES]
-    if len(points) < 2:
-        return {}
+    points = [point for point, name in side.process.series if name == metric and point not in COPIES]
     levels = {point: dict(zip(*map(list, side.series(point, metric)), strict=True)) for point in points}
-    shared = sorted(set.intersection(*(set(level) for level in levels.values())))
-    changes: dict[str, Floats] = {}
-    for at, point in enumerate(points):
-        here = np.array([levels[point][x] for x in shared])
-        before = np.array([levels[points[at - 1]][x] for x in shared])
-        changes[point] = here - before if at else here[1:] - before[:-1]
-    return changes
+    changes = between_points(levels)
+    return {point: np.array([change for _, change in found]) for point, found in changes.items()}
 
 
 def _within(side: Side, generations: Sequence[int], values: Sequence[float]) -> Floats:
@@ -171,5 +163,8 @@ def _within(side: Side, generations: Sequence[int], values: Sequence[float]) -> 
     x, y = side.axis(generations), np.array(values, dtype=np.float64)
     inside = (x >= side.first) & (x <= side.last)
     x, y = x[inside], y[inside]
-    whole = sum(1 for g in side.process.generations if side.first <= float(side.axis([g.ordinal])[0]) <= side.last)
-    return np.concatenate((y, np.zeros(max(0, whole - len(y)))))
+    whole = side.axis([generation.ordinal for generation in side.process.generations])
+    at = np.union1d(x, whole[(whole >= side.first) & (whole <= side.last)])
+    changes = np.zeros(len(at))
+    changes[np.searchsorted(at, x)] = y
+    return changes

@@ -9,7 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from phaseprof.analysis.causes import KIND_OF_TYPE
+from phaseprof.analysis.compare_series import Floats, Side, interval_changes
+from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.analysis.limits import Horizon
 from phaseprof.analysis.naming import advise, summarise
 from phaseprof.analysis.symptoms import AT, Symptom
@@ -118,35 +122,12 @@ def phase_changes(process: ProcessRun, metric: str) -> dict[str, float]:
 
     Phases are those the recording charged; where none was, an interval bears the name of the point that ends it.
     """
-    charged = {
-        phase: _mean_of_newer(series.values)
-        for (phase, name), series in process.charges.items()
-        if name == metric and phase != OUTSIDE and len(series)
-    }
-    if charged:
-        return charged
-    points = [point for point, name in process.series if name == metric and point not in ("sample", AT)]
-    changes: dict[str, float] = {}
-    for number, point in enumerate(points if len(points) > 1 else []):
-        here = process.series[point, metric]
-        before = process.series[points[number - 1], metric]
-        shift = 0 if number else 1  # the first interval of a generation begins at the last point of the one before
-        earlier = dict(before)
-        deltas = [value - earlier[g - shift] for g, value in here if g - shift in earlier]
-        if deltas:
-            changes[point] = _mean_of_newer(deltas)
-    return changes
+    changes = interval_changes(Side(process, None), metric)
+    return {phase: _mean_of_newer(deltas) for phase, deltas in changes.items() if phase != OUTSIDE and len(deltas)}
 
 
-def _mean_of_newer(values: Sequence[float]) -> float:
-    newer = values[len(values) // 2 :]
-    return sum(newer) / len(newer)
-
-
-def nearest_phase(changes: Mapping[str, float], slope: float) -> str | None:
-    """Choose the phase whose change per generation comes nearest to the rise: what it adds is not freed elsewhere."""
-    rising = {phase: change for phase, change in changes.items() if change > 0}
-    return min(rising, key=lambda phase: (abs(rising[phase] - slope), -rising[phase]), default=None)
+def _mean_of_newer(deltas: Floats) -> float:
+    return float(np.mean(deltas[len(deltas) // 2 :]))
 
 
 def _native(

@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
@@ -72,9 +73,8 @@ class Symptom:
         if self.key.startswith(FOLLOWED):
             return max(phases, key=lambda phase: (phases[phase][1], phases[phase][0]))
         turns = max(1, self.births.after)
-        rising = {phase: figures[0] / turns for phase, figures in phases.items() if figures[0] > 0}
-        slope = self.judgement.slope
-        return min(rising, key=lambda phase: (abs(rising[phase] - slope), -rising[phase]), default=None)
+        changes = {phase: figures[0] / turns for phase, figures in phases.items()}
+        return nearest_phase(changes, self.judgement.slope)
 
 
 def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:

@@ -7,6 +7,8 @@ import os
 import sys
 import weakref
 from collections import OrderedDict, defaultdict, deque
+from itertools import compress
+from operator import not_
 from types import FrameType
 
 from phaseprof.probes.typeinfo import type_name
@@ -17,6 +19,7 @@ _STUDIED_DIR = os.path.join(_PACKAGE_DIR, "demo", "")  # noqa: PTH118 - as above
 
 # What may stand between two of our objects; below anything else the user's world could begin.
 _PLAIN_CONTAINERS = frozenset({dict, list, tuple, set, frozenset, deque, OrderedDict, defaultdict})
+_ATOMS = frozenset({int, float, str, bool, type(None)})
 _PLAIN_BUFFERS = frozenset({bytes, bytearray, memoryview})
 # A ring of a million readings is one object; this many are a mistake, and the walk must stay cheap.
 _MAX_OWN_OBJECTS = 200_000
@@ -80,6 +83,8 @@ def _follow() -> dict[int, object]:
             fresh = {id(o): o for o in level if id(o) not in seen and _is_ours(o)}
             seen.update(fresh)
             level = gc.get_referents(*[o for o in fresh.values() if type(o) not in _PLAIN_BUFFERS])
+            # Most of what we hold is numbers and text: dropped in C, before anything is asked of each.
+            level = list(compress(level, map(not_, map(_ATOMS.__contains__, map(type, level)))))
         return seen
     finally:
         level.clear()

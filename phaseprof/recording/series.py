@@ -126,7 +126,7 @@ class Series:
 def _packed_ordinals(generations: list[int]) -> _Packed:
     if len(generations) > 1:
         even = range(generations[0], generations[-1] + 1, max(1, generations[1] - generations[0]))
-        if len(even) == len(generations) and all(map(int.__eq__, even, generations)):
+        if list(even) == generations:
             return even
     return _packed_values(generations)
 
@@ -138,7 +138,7 @@ def _packed_values(values: list[int] | list[float]) -> _Packed:
         if kinds == {float}:
             return array("d", values)
         if kinds == {int}:
-            return array("q", values)  # type: ignore[arg-type]  # all are
+            return array("q", values)
     except OverflowError:
         pass  # beyond 64 bits: no counter of ours, but a file may say so
     return values

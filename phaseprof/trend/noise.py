@@ -68,11 +68,11 @@ def rise_chance(y: Floats) -> float:
 
 def best_curve(x: Floats, y: Floats) -> _Fit:
     """Return the curve that explains the series best for its number of parameters."""
-    unit = (x - x[0]) / (x[-1] - x[0])
+    unit: Floats = np.asarray((x - x[0]) / (x[-1] - x[0]), dtype=np.float64)
     knees = np.unique(np.linspace(2, len(x) - 3, KNEES).astype(int))
-    bends = np.maximum(unit[:, None] - unit[knees], 0)
+    bends: Floats = np.maximum(unit[:, None] - unit[knees], 0)
     steps = (np.arange(len(x))[:, None] >= knees) * 1.0
-    approaches = 1 - np.exp(-unit[:, None] / np.array(DECAYS))
+    approaches = np.asarray(1 - np.exp(-unit[:, None] / np.array(DECAYS)), dtype=np.float64)
     level = np.ones((len(x), 1))
     line = _Fit("line", 0, float(_errors(level, unit[:, None], y)[0]), 2)
     fits = [line]

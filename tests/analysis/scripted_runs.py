@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Union
 
 from phaseprof.analysis.symptoms import Symptom
 from phaseprof.recording import format as fmt
@@ -15,7 +14,7 @@ END = "generation end"
 MIB = 1 << 20
 LAST = 19
 # What a metric reads at each generation: a number that stands still, or a function of the generation.
-Curve = Union[float, Callable[[int], float]]
+Curve = float | Callable[[int], float]
 
 LOSSES = ("trainer (Trainer)", ".stats (Stats)", ".losses (list, 82)", "[-1] Episode")
 
