@@ -204,13 +204,15 @@ class Profiler:
         return report
 
     def _snapshot(self, label: str, *, count_objects: bool) -> Report:
+        if not isinstance(label, str):
+            raise UsageError(f"label must be a text (got {label!r}); write log_memory('after warm-up')")
+        label = clean_text(label)
         if not self._session.enabled:
             from phaseprof.report.disabled import DisabledReport
 
             return DisabledReport(label)
         from phaseprof.report.snapshot import build_snapshot
 
-        label = clean_text(label)
         looks.take_snapshot(self._session, label, count_objects=count_objects)
         return build_snapshot(self._session.recorder.model, label)
 
@@ -269,7 +271,11 @@ class Profiler:
         )
 
     def report(self) -> Report:
-        """The final summary as data."""
+        """The final summary as data; of a profiler that was never enabled, that nothing was measured."""
+        if not self._session.enabled and self._model().n_records <= 1:  # the header
+            from phaseprof.report.disabled import DisabledReport
+
+            return DisabledReport("final summary")
         findings = self.findings()  # before the import: our own modules are no growth of the program's
         from phaseprof.report.summary import build_summary
 

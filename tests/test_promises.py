@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import subprocess
 import sys
 import weakref
 from collections.abc import Callable, Iterator
@@ -373,3 +374,53 @@ def test_every_public_name_says_what_it_does() -> None:
     undocumented = [name for name in phaseprof.__all__ if not inspect.getdoc(getattr(phaseprof, name))]
 
     assert [name for name in undocumented if name != "__version__"] == []
+
+
+# --- the package itself
+
+
+def test_the_package_imports_its_parts_when_they_are_asked_for() -> None:
+    code = "import sys, phaseprof; print(*[m for m in sys.modules if m.startswith(('phaseprof.', 'numpy'))])"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+
+    assert done.stdout.split() == ["phaseprof._version"]
+
+
+def test_every_public_name_is_there() -> None:
+    assert set(phaseprof.__all__) <= set(dir(phaseprof))
+    assert all(getattr(phaseprof, name) is not None for name in phaseprof.__all__)
+
+
+def test_a_misspelt_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="'phaseprof' has no attribute 'profle_phase'"):
+        phaseprof.profle_phase  # noqa: B018 - the access is what is tested
+
+
+# --- reports that have nothing to say
+
+
+def test_a_disabled_profiler_does_not_speak_of_leaks() -> None:
+    disabled = Profiler(None, enabled=False)
+
+    assert str(disabled.report()) == "final summary: not measured, the profiler is disabled"
+
+
+def test_the_summary_brings_no_growth_of_its_own() -> None:
+    """The last look comes before the modules of the reports are imported."""
+    program = (
+        "import phaseprof as pp\n"
+        "for g in range(8):\n"
+        "    with pp.generation(g), pp.profile_phase('p'): sum(range(1000))\n"
+        "p = pp.get_profiler(); str(p.report()); print(p.findings())"
+    )
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+
+    assert "No leak found" in done.stdout
+    assert "Report" not in done.stdout
+
+
+def test_a_label_must_be_a_text(profiler: Profiler) -> None:
+    with pytest.raises(UsageError, match=r"label must be a text \(got 5\)"):
+        profiler.snapshot(5)  # type: ignore[arg-type]

@@ -45,7 +45,10 @@ def load_large_run(
 
 
 def load_and_reduce(
-    path: str | Path, reduce: Callable[[ProcessRun], T], *, workers: int | None = None,
+    path: str | Path,
+    reduce: Callable[[ProcessRun], T],
+    *,
+    workers: int | None = None,
     on_done: Callable[[int], None] | None = None,
 ) -> tuple[Run, list[T]]:
     """Read a run and make something of each of its processes, on several cores where that is worth it.
@@ -86,7 +89,9 @@ def _n_workers(groups: Mapping[str, Sequence[Path]]) -> int:
 
 
 def _in_workers(
-    groups: Mapping[str, Sequence[Path]], reduce: Callable[[ProcessRun], T], n_workers: int,
+    groups: Mapping[str, Sequence[Path]],
+    reduce: Callable[[ProcessRun], T],
+    n_workers: int,
     on_done: Callable[[int], None] | None,
 ) -> list[tuple[ProcessRun, T]] | None:
     """Return each process with its result; ``None`` where this machine or program does not allow workers."""

@@ -66,11 +66,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parse(given: list[str]) -> argparse.Namespace:
     if given[:1] != ["run"]:
-        return _make_parser(given).parse_args(given)
+        return _parse_all(given, argparse.Namespace())
     from phaseprof.cli.run import split_program
 
     own, program = split_program(given)
-    return _make_parser(own).parse_args(own, argparse.Namespace(program=program))
+    return _parse_all(own, argparse.Namespace(program=program))
+
+
+def _parse_all(given: list[str], into: argparse.Namespace) -> argparse.Namespace:
+    """Parse as ``parse_args`` does, which says of an unknown option neither the command nor where to read on."""
+    args, unknown = _make_parser(given).parse_known_args(given, into)
+    if unknown:
+        Parser(prog=f"phaseprof {args.command}").error(f"unrecognized arguments: {' '.join(unknown)}")
+    return args
 
 
 def _status(ended: SystemExit) -> int:

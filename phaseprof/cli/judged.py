@@ -14,11 +14,10 @@ from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run
 from phaseprof.records import Finding
 from phaseprof.report.access import bounds_text, is_within
+from phaseprof.report.findings import LEAST_READINGS
 from phaseprof.report.progress import Progress
 
 CLEAN, LEAK, TOO_SHORT = 0, 1, 3
-# Below this no verdict on a series means anything.
-LEAST_READINGS = 6
 _DEFAULT_THRESHOLD_MB = 5.0
 
 

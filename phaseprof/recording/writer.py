@@ -99,10 +99,20 @@ class RecordWriter:
         self.plain_fd = -1 if self._max_bytes else fd
 
     def write(self, line: bytes) -> None:
-        """Append one record, newline included; threads need no lock, since each record is one ``write``.
+        """Append one record, newline included.
+
+        Threads need no lock, since each record is one ``write``; only where files are rotated, so that no thread writes
+        to a file that another has just left.
 
         Cost: one ``write``, 1.1 µs on two shared EPYC cores.
         """
+        if self._max_bytes:
+            with self._lock:
+                self._append(line)
+        else:
+            self._append(line)
+
+    def _append(self, line: bytes) -> None:
         if self.is_unopened:
             self.reopen()
         if self._cut:

@@ -11,6 +11,8 @@ from phaseprof.report.access import Generations, count_generations
 from phaseprof.report.text import Report, Style, clean, count_text, entry, fit, section, text_width, wrap
 from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 
+# Below this no verdict on a series means anything.
+LEAST_READINGS = 6
 _FIELD_WIDTH = 9
 
 
@@ -47,14 +49,19 @@ class FindingsReport(Report):
     @property
     def _is_clean(self) -> bool:
         judged = [entry for entry in self.entries if entry.finding.verdict != "too short"]
-        return not self.n_leaks and self.n_generations != 0 and len(judged) == len(self.entries)
+        return not self.n_leaks and not self.is_short and len(judged) == len(self.entries)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether there were too few generations for a verdict."""
+        return self.n_generations is not None and self.n_generations < LEAST_READINGS
 
     def _clean_line(self, style: Style) -> str:
         n = self.n_generations
         if n == 0:
             return "No leak found, but no generation was recorded: there is nothing to judge by."
         over = "" if n is None else f" in {n:,} generation{'s' if n != 1 else ''}"
-        if not self.entries:
+        if not self.entries and not self.is_short:
             return f"No leak found{over}."
         if all(entry.finding.verdict == "too short" for entry in self.entries):
             return f"No leak found{over}, but the run is too short to say there is none."
@@ -131,13 +138,18 @@ def value_text(metric: str, value: float) -> str:
     return format_bytes(value) if metric.endswith("_bytes") or metric.startswith("tracked/") else count_text(value)
 
 
+def metric_text(metric: str) -> str:
+    """Write a metric's name without the address that tells one container from another."""
+    return metric.partition("@")[0] if metric.startswith("container/") else metric
+
+
 def evidence_text(evidence: Sequence[Evidence], style: Style) -> str:
     """Write the series behind a finding: metric, first and newest reading, point."""
     parts = []
     for e in evidence:
         if e.values:
             ends = (value_text(e.metric, e.values[0]), value_text(e.metric, e.values[-1]))
-            parts.append(f"{e.metric} {ends[0]} {style.mark('arrow')} {ends[1]} at {e.point}")
+            parts.append(f"{metric_text(e.metric)} {ends[0]} {style.mark('arrow')} {ends[1]} at {e.point}")
     return "; ".join(parts)
 
 
@@ -148,7 +160,7 @@ def rule_text(finding: Finding) -> str:
         return ""
     n = f" over {len(voted[0].values)} readings" if voted else ""
     sure = f", confidence {finding.confidence:.2f}" if finding.confidence else ""
-    return f"{finding.verdict} by {finding.metric}{n}{sure}"
+    return f"{finding.verdict} by {metric_text(finding.metric)}{n}{sure}"
 
 
 def build_findings(findings: Sequence[Finding], *, process: ProcessRun | None = None) -> FindingsReport:

@@ -74,6 +74,19 @@ def test_a_place_inside_another_joins_the_outer_one() -> None:
     assert keys(causes) == [[EPISODES, STEPS]]
 
 
+def test_what_an_lru_cache_holds_is_one_leak_with_its_table() -> None:
+    steps = ("Policy.features (lru_cache, 2,036 entries)", "key (tuple, 2)", "[0] Policy")
+    table = ("Policy.features (lru_cache, 1,781 entries)", "table (dict, 1,781)")
+    key = "container/dict@7f"
+
+    causes = joined(
+        symptom(EPISODES, holder=held(EPISODES, steps, container="functools._lru_cache_wrapper", length=2036)),
+        symptom(key, holder=held(key, table, container="dict", length=1781)),
+    )
+
+    assert keys(causes) == [[key, EPISODES]]
+
+
 def test_a_place_beside_another_is_no_place_inside_it() -> None:
     beside = (*LOSSES[:2], ".rewards (list, 82)", "[-1] Step")
 

@@ -120,6 +120,17 @@ def test_threads_do_not_join_objects_of_any_type() -> None:
     assert len(find_leaks(with_objects("threads", 2.0, "user.Batch"))) == 2
 
 
+@pytest.mark.parametrize(("module", "n_findings"), [("threading", 1), ("user", 2)])
+def test_a_registry_of_the_standard_library_is_no_leak_beside_its_threads(module: str, n_findings: int) -> None:
+    key = "container/set@7f"
+    place = held(key, (f"module {module}._locks (set, 61)",), item="set", container="builtins.set", length=61, each=9**6)
+
+    found = find_leaks(record({"threads": rising(3), key: rising(3)}, [place]))
+
+    assert len(found) == n_findings
+    assert "threads" in {finding.kind for finding in found}
+
+
 # --- the phase of a counter -------------------------------------------------------------------------------------------
 
 

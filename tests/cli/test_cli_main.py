@@ -36,10 +36,16 @@ def test_every_command_has_help(command: str, capsys: pytest.CaptureFixture[str]
 def test_version_imports_no_command(tmp_path: Path) -> None:
     code = (
         "import sys; from phaseprof.cli import main; main(['--version']); "
-        "print(*[m for m in sys.modules if m.startswith(('phaseprof.cli.', 'phaseprof.report', 'torch'))])"
+        "print(*[m for m in sys.modules if m.startswith(('phaseprof.cli.', 'phaseprof.report', 'phaseprof.live', 'numpy', 'torch'))])"
     )
 
     assert python("-c", code, cwd=tmp_path).stdout.splitlines()[1:] == [""]
+
+
+def test_an_unknown_option_is_said_with_the_command_whose_help_to_read(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "RUN", "--yaml"]) == 2
+
+    assert "phaseprof report: unrecognized arguments: --yaml (see phaseprof report --help)" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,20 @@ def test_slopes_and_interval() -> None:
     assert change.ratio == pytest.approx(0.4, abs=0.05)
 
 
+def test_readings_closer_than_usual_are_judged_too() -> None:
+    """A series that is read every other generation may have one more reading, at the end."""
+    runs = []
+    for kib in (0, 100):
+        process = make_run(grows(0), 41).processes[0]
+        for g in (*range(0, 40, 2), 39, 40):
+            process.add(fmt.Metrics(g, g, {"rss_bytes": grows(kib)(g)}))
+        runs.append(Run(None, [process]))
+
+    row = next(row for row in compared(*runs).rows if row.metric == "rss_bytes")
+
+    assert row.slopes[1].per_unit == pytest.approx(100 * KIB, rel=0.05)
+
+
 def test_only_common_generations_count() -> None:
     """A buffer that fills is no better for having run longer, nor a leak worse."""
     comparison = compared(make_run(grows(10), 40), make_run(lambda g: 50e6 + 10 * KIB * min(g, 60), 200))

@@ -110,3 +110,10 @@ def test_hostile_objects_are_never_asked():
 
     assert calls == []
     del kept
+
+
+def test_long_strings_of_narrow_and_of_wide_characters_are_listed():
+    kept = ["a" * MIN, "\N{SNAKE}" * (MIN // 4 + 1), "b" * (MIN // 2)]
+
+    assert sorted(o.size_bytes for o in find("str")) == sorted(s.__sizeof__() for s in kept[:2])
+    del kept

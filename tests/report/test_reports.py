@@ -14,6 +14,7 @@ from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run
 from phaseprof.records import Finding
 from phaseprof.report import build
+from phaseprof.report.findings import metric_text
 from phaseprof.report.text import Style, text_width
 
 if TYPE_CHECKING:
@@ -383,7 +384,21 @@ def test_parts_are_compared_over_the_same_generations() -> None:
 
 
 def test_a_clean_run_says_how_long_it_was_watched(leaky: ProcessRun) -> None:
-    assert "No leak found in 5 generations." in build.build_findings([], process=leaky).render(Style())
+    report = build.build_findings([], process=leaky)
+
+    assert "No leak found in 12 generations.\n" in replace(report, n_generations=12).render(Style())
+
+
+def test_a_short_run_without_findings_is_not_called_clean(leaky: ProcessRun) -> None:
+    text = build.build_findings([], process=leaky).render(Style())
+
+    assert "No leak found in 5 generations, but the run is too short to say there is none." in text
+    assert "✅" not in text
+
+
+def test_no_address_is_printed_for_a_container() -> None:
+    assert metric_text("container/list@7f401e260300") == "container/list"
+    assert metric_text("watched/Env") == "watched/Env"
 
 
 def test_too_short_is_not_clean(leak: Finding) -> None:

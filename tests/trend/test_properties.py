@@ -105,3 +105,13 @@ def test_every_exact_line_is_a_leak(n, slope, level):
     found = judge(level + slope * np.arange(n))
 
     assert (found.verdict, found.shape, found.slope, found.since) == ("leak", "linear", slope, 0)
+
+
+@few
+@given(st.lists(st.integers(0, 9), min_size=2, max_size=40), st.sampled_from([1.0, 0.1, 4096.0]))
+def test_what_never_rises_is_at_rest(falls, unit):
+    """Whoever judges many series passes over those that never rise: no growth would be found in them."""
+    found = judge(1e6 - unit * np.cumsum(falls))
+
+    assert found.verdict in ("stable", "too short")
+    assert found.growth <= 0

@@ -25,9 +25,7 @@ _WRITERS: dict[str, Write] = {
 FORMATS = tuple(_WRITERS)
 
 
-def export_run(
-    run: Path, out: Path, *, form: str, findings: Sequence[Finding] = (), load: Load = load_run
-) -> int:
+def export_run(run: Path, out: Path, *, form: str, findings: Sequence[Finding] = (), load: Load = load_run) -> int:
     """Write a run to a file in one of ``FORMATS``; return how many readings or events were written.
 
     The file appears when it is whole; a failure leaves what was there before.  ``load`` reads the run for a format that

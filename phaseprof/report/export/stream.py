@@ -12,6 +12,7 @@ import msgspec
 from phaseprof.errors import RecordingError
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import PROCESS_METRICS, point_name
+from phaseprof.recording.reader import find_recordings
 
 _MAX_LINE = 1 << 26
 _MOST_DIGITS = 18
@@ -100,26 +101,19 @@ def open_streams(run: Path) -> list[ProcessStream]:
     Raises:
         RecordingError: there is no recording.
     """
-    files = [run] if run.is_file() else sorted(run.glob("*.jsonl"), key=_part_order)
-    files = [file for file in files if file.stat().st_size]
-    if not files:
+    groups = find_recordings(run)
+    if not groups:
         raise RecordingError(f"cannot read {run}: it holds no recording; give the folder of a recorded run")
-    streams: dict[tuple[str, bytes], ProcessStream] = {}
-    for file in files:
-        name = file.name.removesuffix(".jsonl").partition(".")[0]
+    streams: list[ProcessStream] = []
+    for name, files in groups.items():
         # Rotated parts repeat one header; another one under the same name is another recording.
-        key = (name, next(_lines(file), b""))
-        if key not in streams:
-            again = sum(known == name for known, _ in streams)
-            streams[key] = ProcessStream(f"{name}-{again + 1}" if again else name, [])
-        streams[key].files.append(file)
-    return sorted(streams.values(), key=lambda stream: [int(number) for number in re.findall(r"\d+", stream.name)])
-
-
-def _part_order(file: Path) -> tuple[str, int]:
-    """Order rotated parts by number: ``x.jsonl``, ``x.1.jsonl``, ``x.2.jsonl``, ``x.10.jsonl``."""
-    stem, _, part = file.name.removesuffix(".jsonl").partition(".")
-    return stem, int(part) if part.isdigit() else 0
+        by_header: dict[bytes, ProcessStream] = {}
+        for file in files:
+            header = next(_lines(file), b"")
+            called = f"{name}-{len(by_header) + 1}" if by_header else name
+            by_header.setdefault(header, ProcessStream(called, [])).files.append(file)
+        streams += by_header.values()
+    return sorted(streams, key=lambda stream: [int(number) for number in re.findall(r"\d+", stream.name)])
 
 
 def _lines(file: Path) -> Iterator[bytes]:

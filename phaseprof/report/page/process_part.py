@@ -138,7 +138,7 @@ def verdict_words(process: ProcessRun, summary: SummaryReport) -> str:
     broken = summary.counts.n_broken
     if broken:
         return f"No leak found{over}, but {plural(broken, 'expected count')} {'is' if broken == 1 else 'are'} broken"
-    if report.entries and all(entry.finding.verdict == "too short" for entry in report.entries):
+    if (report.entries or report.is_short) and all(e.finding.verdict == "too short" for e in report.entries):
         return f"No leak found{over}, but the run is too short to say there is none"
     return f"No leak found{over}" + ("; what follows is good to know" if report.entries else "")
 
@@ -148,7 +148,7 @@ def tone(process: ProcessRun, summary: SummaryReport) -> str:
     if summary.findings.n_leaks:
         return "bad"
     judged = any(entry.finding.verdict != "too short" for entry in summary.findings.entries)
-    too_short = bool(summary.findings.entries) and not judged
+    too_short = (bool(summary.findings.entries) or summary.findings.is_short) and not judged
     return "warn" if summary.counts.n_broken or too_short or not count_generations(process) else "good"
 
 

@@ -1,0 +1,237 @@
+"""Small programs that leak in one known way, or do not: each is run in a process of its own.
+
+python specimens.py NAME    prints what was recorded and found, as JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+
+import numpy as np
+
+from phaseprof import Profiler
+from phaseprof.recording.model import ProcessRun
+
+TURNS = 14
+
+
+class Episode:
+    def __init__(self) -> None:
+        self.steps = [object() for _ in range(400)]
+
+
+class Trainer:
+    """What programs keep things in."""
+
+    def __init__(self) -> None:
+        self.episodes: list[object] = []
+        self.by_step: dict[object, object] = {}
+        self.spare: list[object] = []
+
+
+def turns(pp: Profiler) -> Iterator[int]:
+    for index in range(TURNS):
+        with pp.generation(index):
+            yield index
+
+
+def work(pp: Profiler, name: str) -> None:
+    """A phase that makes episodes and keeps none."""
+    with pp.phase(name):
+        for _ in range(5):
+            Episode()
+
+
+def kept(pp: Profiler, trainer: Trainer) -> None:
+    for _ in turns(pp):
+        work(pp, "train")
+        with pp.phase("collect"):
+            trainer.episodes += [Episode() for _ in range(3)]
+        work(pp, "evaluate")
+
+
+def freed_in_another_phase(pp: Profiler, trainer: Trainer) -> None:
+    for _ in turns(pp):
+        with pp.phase("collect"):
+            trainer.episodes += [Episode() for _ in range(3)]
+        with pp.phase("train"):
+            trainer.episodes.clear()
+
+
+def one_generation_behind(pp: Profiler, trainer: Trainer) -> None:
+    """What is made in one turn is let go in the next."""
+    for _ in turns(pp):
+        with pp.phase("collect"):
+            trainer.episodes = [Episode() for _ in range(3)]
+
+
+def in_an_inner_phase(pp: Profiler, trainer: Trainer) -> None:
+    for _ in turns(pp):
+        with pp.phase("train"):
+            Episode()
+            with pp.phase("rollout"):
+                trainer.episodes += [Episode() for _ in range(3)]
+            Episode()
+
+
+def in_a_checkpoint_block(pp: Profiler, trainer: Trainer) -> None:
+    for _ in turns(pp):
+        with pp.phase("train"):
+            Episode()
+            with pp.checkpoint("encoder"):
+                trainer.episodes += [Episode() for _ in range(3)]
+            with pp.checkpoint("backward"):
+                Episode()
+
+
+def after_an_inner_phase(pp: Profiler, trainer: Trainer) -> None:
+    for _ in turns(pp):
+        with pp.phase("train"):
+            work(pp, "rollout")
+            trainer.episodes += [Episode() for _ in range(3)]
+
+
+def outside_phases(pp: Profiler, trainer: Trainer) -> None:
+    for _ in turns(pp):
+        work(pp, "train")
+        trainer.episodes += [Episode() for _ in range(3)]
+
+
+def without_generations(pp: Profiler, trainer: Trainer) -> None:
+    for _ in range(TURNS):
+        work(pp, "train")
+        with pp.phase("collect"):
+            trainer.episodes += [Episode() for _ in range(3)]
+
+
+def in_a_thread(pp: Profiler, trainer: Trainer) -> None:
+    def load() -> None:
+        with pp.phase("load"):
+            trainer.episodes += [Episode() for _ in range(3)]
+
+    for _ in turns(pp):
+        with pp.phase("train"):
+            worker = threading.Thread(target=load)
+            worker.start()
+            worker.join()
+            Episode()
+
+
+def held_by_a_closure(pp: Profiler, trainer: Trainer) -> None:
+    trainer.spare.append(make_callback())
+    for _ in turns(pp):
+        with pp.phase("log"):
+            trainer.spare[0]()  # type: ignore[operator]
+
+
+def make_callback() -> Callable[[], None]:
+    history: list[object] = []
+    return lambda: history.extend([Episode() for _ in range(3)])
+
+
+def strings(pp: Profiler, trainer: Trainer) -> None:
+    for index in turns(pp):
+        with pp.phase("log"):
+            trainer.episodes += [f"loss of batch {n} in turn {index}: {n / 7}" for n in range(60)]
+
+
+def arrays_in_untracked_tuples(pp: Profiler, trainer: Trainer) -> None:
+    for index in turns(pp):
+        work(pp, "train")
+        with pp.phase("collect"):
+            for n in range(4):
+                trainer.by_step[index, n] = (n, np.full(2000, n))
+
+
+def dead_cycles(pp: Profiler, trainer: Trainer) -> None:
+    gc.disable()
+    for _ in turns(pp):
+        with pp.phase("rollout"):
+            for _ in range(3):
+                episode = Episode()
+                episode.steps.append(episode)
+
+
+def watched(pp: Profiler, trainer: Trainer) -> None:
+    pp.watch(Episode, expected=2)
+    for _ in turns(pp):
+        work(pp, "train")
+        with pp.phase("evaluate"):
+            trainer.episodes.append(Episode())
+
+
+def bounded(pp: Profiler, trainer: Trainer) -> None:
+    from collections import deque
+
+    trainer.episodes = deque(maxlen=100)  # type: ignore[assignment]
+    for _ in turns(pp):
+        with pp.phase("collect"):
+            trainer.episodes += [Episode() for _ in range(4)]
+
+
+def _many_strings(pp: Profiler, trainer: Trainer, *, fork: bool) -> None:
+    trainer.spare += map(str, range(600_000))
+    with forked_child() if fork else contextlib.nullcontext():
+        for _ in turns(pp):
+            work(pp, "train")
+
+
+def many_strings_shared_with_a_child(pp: Profiler, trainer: Trainer) -> None:
+    _many_strings(pp, trainer, fork=True)
+
+
+def many_strings(pp: Profiler, trainer: Trainer) -> None:
+    _many_strings(pp, trainer, fork=False)
+
+
+def few_strings_shared_with_a_child(pp: Profiler, trainer: Trainer) -> None:
+    with forked_child():
+        for _ in turns(pp):
+            work(pp, "train")
+
+
+@contextlib.contextmanager
+def forked_child() -> Iterator[None]:
+    """A child that lives as long as the block."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(write)
+        os.read(read, 1)
+        os._exit(0)
+    os.close(read)
+    try:
+        yield
+    finally:
+        os.close(write)
+        os.waitpid(child, 0)
+
+
+def told(process: ProcessRun) -> dict[str, object]:
+    return {
+        "births": [[b.subject, b.phases] for b in process.births],
+        "holders": [[h.subject, h.steps, h.root, h.item, h.bound] for h in process.holders],
+        "collected": [[c.subject, c.asked, c.freed] for c in process.collected],
+        "violations": [[v.name, v.found, v.phase, v.since] for v in process.violations],
+        "readings": {name: series.generations for (at, name), series in process.series.items() if at != "sample"},
+        "notes": process.notes,
+    }
+
+
+def main(name: str) -> None:
+    trainer, pp = Trainer(), Profiler(budget=None)
+    globals()[name](pp, trainer)
+    findings = [asdict(finding) for finding in pp.findings()]
+    print(json.dumps({"findings": findings, **told(pp._session.recorder.model)}))
+    pp.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
