@@ -25,6 +25,7 @@ def main():
     begin = time.perf_counter()
     from phaseprof.cli.judged import judge_run
     from phaseprof.report.build import build_report
+    started_s = time.perf_counter() - begin
     workers = int(sys.argv[2]) or None
     judged = judge_run(sys.argv[1], workers=workers)
     n_leaks = sum(f.verdict == "leak" for found in judged.findings for f in found)
@@ -37,8 +38,8 @@ def main():
     largest = 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     n_records = sum(process.n_records for process in judged.run.processes)
     print(json.dumps({
-        "s": took_s, "cpu_s": cpu_s, "own": own, "worker": largest, "n_leaks": n_leaks, "n_records": n_records,
-        "n_chars": len(text),
+        "s": took_s, "started_s": started_s, "cpu_s": cpu_s, "own": own, "worker": largest, "n_leaks": n_leaks,
+        "n_records": n_records, "n_chars": len(text),
     }))
 if __name__ == "__main__":
     main()
@@ -63,8 +64,8 @@ def rows(quick: bool = False) -> list[dict[str, object]]:
         for file in sorted(run.iterdir())[QUICK_RANKS:]:
             file.unlink()
         alone = _report(program, run, workers=1)
-    # A small run's time is mostly the start of its workers; scaled up it would say nothing.
-    alone_s = alone["s"] * n_ranks / QUICK_RANKS
+    # The program starts once, however many ranks there are.
+    alone_s = alone["started_s"] + (alone["s"] - alone["started_s"]) * n_ranks / QUICK_RANKS
     load = os.getloadavg()[0]
     about = f"{found['n_records']:,.0f} records, {n_workers} workers, {found['cpu_s']:.1f} s of CPU, load {load:.1f}"
     return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
 import weakref
 from collections.abc import Mapping
@@ -71,7 +72,7 @@ class Profiler:
 
     def __init__(
         self,
-        run: str | Unset | None = UNSET,
+        run: str | os.PathLike[str] | Unset | None = UNSET,
         *,
         enabled: bool | Unset = UNSET,
         budget: float | Unset | None = UNSET,

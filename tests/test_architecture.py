@@ -38,7 +38,7 @@ SIBLINGS = {"__main__": {"cli"}, "cli": {"demo", "integrations"}, "pytest_plugin
 MAY_IMPORT_TORCH = {"demo", "integrations"}
 FRAMEWORKS = {
     "torch", "wandb", "tensorboard", "mlflow", "lightning", "transformers", "stable_baselines3", "ray",
-    "matplotlib", "plotly", "pyarrow", "duckdb", "rich",
+    "matplotlib", "plotly", "pyarrow", "rich",
 }  # fmt: skip
 
 MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_PARSER_LINES = 400, 60, 80

@@ -403,7 +403,10 @@ def test_a_misspelt_name_is_an_attribute_error() -> None:
 def test_a_disabled_profiler_does_not_speak_of_leaks() -> None:
     disabled = Profiler(None, enabled=False)
 
-    assert str(disabled.report()) == "final summary: not measured, the profiler is disabled"
+    text = str(disabled.report())
+    disabled.close()
+
+    assert text == "final summary: not measured, the profiler is disabled"
 
 
 def test_the_summary_brings_no_growth_of_its_own() -> None:

@@ -26,7 +26,8 @@ from phaseprof.units import MB
 
 # Below this a rise is a trifle that every program has (a float kept for each step), unless it was watched.
 LEAST_BYTES = 1024.0
-# Lists, dicts and sets that nobody holds and that carry nothing of note: caches and leftovers of libraries.
+# What lists, dicts and sets that carry nothing of note must come to: a generation where nobody holds them, in all where
+# somebody does.
 LEAST_ANONYMOUS_BYTES = 65536.0
 MOST_FINDINGS = 10
 # Dead cycles are a leak only where no collection comes in this many generations: a sawtooth needs time to show.
@@ -150,8 +151,14 @@ def _is_trifle(process: ProcessRun, cause: Cause) -> bool:
     """Growth that no run will ever feel, of a type that nobody asked to watch."""
     if cause.subjects() & process.watches.keys():
         return False
-    anonymous = not cause.is_rooted and all(is_plumbing(subject) for subject in cause.subjects())
-    return bytes_per_generation(cause) < (LEAST_ANONYMOUS_BYTES if anonymous else LEAST_BYTES)
+    rate = bytes_per_generation(cause)
+    if all(is_plumbing(s.subject) for s in cause.symptoms.values()):
+        # Nothing but lists, dicts and sets: caches and leftovers of libraries, until they come to something.
+        if not cause.is_rooted:
+            return rate < LEAST_ANONYMOUS_BYTES
+        turns = max(len(s.evidence.generations) and s.evidence.generations[-1] for s in cause.symptoms.values())
+        return rate < LEAST_BYTES or rate * turns < LEAST_ANONYMOUS_BYTES
+    return rate < LEAST_BYTES
 
 
 def _most_telling(cause: Cause, main: Symptom) -> list[Symptom]:

@@ -36,7 +36,7 @@ def load_large_run(
     Args:
         path: the run's folder, or one of its files.
         workers: processes to use; ``None``: as many as there are cores if the run is large, else none.
-        on_done: told how many processes are done, after each.
+        on_done: told how many recordings are done, after each.
 
     Raises:
         RecordingError: as ``load_run``.
@@ -57,7 +57,7 @@ def load_and_reduce(
         path: the run's folder, or one of its files.
         reduce: a function of a module, so that workers find it by name.
         workers: as for ``load_large_run``.
-        on_done: told how many processes are done, after each.
+        on_done: told how many recordings are done, after each.
 
     Returns:
         The run, and the results in the order of its processes.
@@ -66,13 +66,12 @@ def load_and_reduce(
         RecordingError: as ``load_run``.
     """
     groups = find_recordings(path)
+    if not groups:
+        load_run(path)  # which says what is wrong
     n_workers = min(_n_workers(groups) if workers is None else workers, len(groups))
-    pairs: list[tuple[ProcessRun, T]] | None = None
-    if n_workers > 1:
-        pairs = _in_workers(groups, reduce, n_workers, on_done)
+    pairs = _in_workers(groups, reduce, n_workers, on_done) if n_workers > 1 else None
     if pairs is None:
-        processes = load_run(path).processes
-        pairs = list(_counted(((process, reduce(process)) for process in processes), on_done))
+        pairs = _flat(map(functools.partial(_load_group, reduce=reduce), groups.values()), on_done)
     pairs = put_in_order(pairs, lambda pair: pair[0])
     return Run(Path(path), [process for process, _ in pairs]), [made for _, made in pairs]
 
@@ -95,23 +94,24 @@ def _in_workers(
     on_done: Callable[[int], None] | None,
 ) -> list[tuple[ProcessRun, T]] | None:
     """Return each process with its result; ``None`` where this machine or program does not allow workers."""
-    work = functools.partial(_load_group, reduce=reduce)
+    work = functools.partial(_load_group_alone, reduce=reduce)
     chunk = max(1, min(8, len(groups) // (4 * n_workers)))
     try:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(n_workers, mp_context=context, initializer=_start_worker) as pool:
-            found = _counted(pool.map(work, groups.values(), chunksize=chunk), on_done)
-            return [pair for pairs in found for pair in pairs]
+            return _flat(pool.map(work, groups.values(), chunksize=chunk), on_done)
     except (BrokenProcessPool, ImportError, OSError):
         # No semaphores, no room for a process, or a main module that cannot be imported: slower is better than not.
         return None
 
 
-def _counted(items: Iterator[T], on_done: Callable[[int], None] | None) -> Iterator[T]:
-    for n_done, item in enumerate(items, 1):
+def _flat(groups: Iterator[list[T]], on_done: Callable[[int], None] | None) -> list[T]:
+    found: list[T] = []
+    for n_done, group in enumerate(groups, 1):
+        found += group
         if on_done is not None:
             on_done(n_done)
-        yield item
+    return found
 
 
 def _start_worker() -> None:
@@ -121,6 +121,10 @@ def _start_worker() -> None:
     gc.disable()
 
 
-def _load_group(files: Sequence[Path], *, reduce: Callable[[ProcessRun], T]) -> list[tuple[ProcessRun, T]]:
+def _load_group_alone(files: Sequence[Path], *, reduce: Callable[[ProcessRun], T]) -> list[tuple[ProcessRun, T]]:
     gc.collect()  # models of the processes before this one: each refers to itself
+    return _load_group(files, reduce=reduce)
+
+
+def _load_group(files: Sequence[Path], *, reduce: Callable[[ProcessRun], T]) -> list[tuple[ProcessRun, T]]:
     return [(process, reduce(process)) for process in load_files(files)]

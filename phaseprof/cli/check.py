@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from phaseprof.cli.judged import CLEAN, LEAK, LEAST_READINGS, JudgedRun, judge_run
+from phaseprof.cli.judged import CLEAN, LEAK, JudgedRun, judge_run
 from phaseprof.cli.output import emit, emit_json
+from phaseprof.report.findings import LEAST_READINGS
 from phaseprof.report.text import to_plain
 
 if TYPE_CHECKING:

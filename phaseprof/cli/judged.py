@@ -11,7 +11,7 @@ from phaseprof.analysis.scale import load_and_reduce, load_large_run
 from phaseprof.analysis.symptoms import AT
 from phaseprof.live.sampler import LABEL
 from phaseprof.recording.model import ProcessRun
-from phaseprof.recording.reader import Run
+from phaseprof.recording.reader import Run, find_recordings
 from phaseprof.records import Finding
 from phaseprof.report.access import bounds_text, is_within
 from phaseprof.report.findings import LEAST_READINGS
@@ -71,7 +71,7 @@ def judge_run(path: str, *, workers: int | None = None) -> JudgedRun:
         RecordingError: it cannot be read.
     Cost: 2 µs a record, and about 1 ms a series that moves.
     """
-    with Progress("judging processes") as progress:
+    with Progress("judging processes", len(find_recordings(path))) as progress:
         run, found = load_and_reduce(path, judge_process, workers=workers, on_done=progress.update)
     return JudgedRun(run, tuple(found))
 
@@ -82,7 +82,7 @@ def read_run(path: str | Path) -> Run:
     Raises:
         RecordingError: it cannot be read.
     """
-    with Progress("reading processes") as progress:
+    with Progress("reading processes", len(find_recordings(path))) as progress:
         return load_large_run(path, on_done=progress.update)
 
 

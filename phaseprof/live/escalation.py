@@ -16,6 +16,7 @@ from phaseprof.live.families import ContainerFamily, Family, HeapView, Reader, T
 from phaseprof.live.ledger import UNSEEN, BirthLedger, DeltaLedger
 from phaseprof.probes import autograd, sizes
 from phaseprof.probes.holders import HolderPath, common_path, find_holder_choices
+from phaseprof.probes.own import own_ids
 from phaseprof.recording import format as fmt
 
 MAX_AT_ONCE = 12
@@ -25,6 +26,8 @@ OLD_ENOUGH = 2  # generations a survivor must have outlived
 PATIENCE = 12  # generations to wait for survivors before the suspicion is laid aside
 AGAIN_AFTER = 10
 MOST_COLLECTIONS = 2
+# Types of which both the program and the profiler have instances.
+MIXED = frozenset({"list", "dict", "tuple", "set", "deque", "defaultdict", "OrderedDict"})
 BIRTHS_DEBT_NS = 60_000_000  # a few generations are followed without a gap; what is overdrawn is saved later
 HOLDERS_NS = 80_000_000  # what a search for holders is expected to cost before the first was made
 
@@ -161,6 +164,7 @@ class Escalation:
             with self._budget.spending("births: check"):
                 self._read(None, complete=True)
         ready = []
+        self._disown()
         for one in list(self.open.values()):
             if one.stage == "births":
                 self._tell_births(one)
@@ -185,6 +189,7 @@ class Escalation:
 
         Births that were followed too short are left alone: findings may be asked for at every generation.
         """
+        self._disown()
         for one in list(self.open.values()):
             if one.stage == "births" and self._generation - one.began >= OLD_ENOUGH:
                 self._tell_births(one, at_last=True)
@@ -193,6 +198,19 @@ class Escalation:
             with self._budget.spending("holders"):
                 self._find_holders(ready)
         self._confirm()
+
+    def _disown(self) -> None:
+        """Drop the profiler's own lists and dicts from the survivors: its series grow while the program runs."""
+        mixed = [
+            one
+            for one in self.open.values()
+            if one.stage == "births" and one.subject in MIXED and self._generation - one.began >= OLD_ENOUGH
+        ]
+        if mixed and self._budget.admits("births: own", 2_000_000):
+            with self._budget.spending("births: own"):
+                ours = own_ids()
+                for one in mixed:
+                    one.births.disown(ours)
 
     def _tell_births(self, one: Investigation, *, at_last: bool = False) -> None:
         waited = self._generation - one.began

@@ -68,9 +68,17 @@ class ContainerHandle:
         owner = self._owner() if self._owner is not None else None
         if owner is None:
             return None
+        found = self._descend(owner, self._hops)
+        if found is None and type(owner) is not types.ModuleType:
+            # Once somebody has read the instance's __dict__, its attributes lie one hop further, inside that dict.
+            found = self._descend(owner, self._hops + 1)
+            self._hops += found is not None
+        return found
+
+    def _descend(self, owner: object, hops: int) -> object | None:
         # Never ask a module for its referents: on Python 3.12 that of asyncio hands out objects it has freed.
         level: list[object] = [vars(owner)] if isinstance(owner, types.ModuleType) else [owner]
-        for _ in range(self._hops - (type(owner) is types.ModuleType)):
+        for _ in range(hops - (type(owner) is types.ModuleType)):
             level = gc.get_referents(*level)
             found = next((r for r in level if id(r) == self.identity and type(r) in _LENGTH_IN_C), None)
             if found is not None:

@@ -6,7 +6,7 @@ as the same thing only while it is seen at every reading; the ledger forgets wha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -81,6 +81,14 @@ class BirthLedger:
                 born[identity] = Birth(owner, generation, size)
         self._grown_old.difference_update(now)
         self._grown_old.intersection_update(born)
+
+    def disown(self, identities: Collection[int]) -> None:
+        """Take these for older than the first reading: nobody's births, such as what the profiler itself keeps."""
+        for identity in self._born.keys() & identities:
+            del self._born[identity]
+            self._grown_old.discard(identity)
+            if self._old is not None:
+                self._old.add(identity)
 
     def survivors(self, generation: int, age: int) -> dict[int, Birth]:
         """Return those born at least ``age`` generations before ``generation`` that are still there."""

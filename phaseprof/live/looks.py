@@ -8,7 +8,7 @@ from phaseprof.probes import census, large, tensors
 from phaseprof.probes.process import open_process_probe
 from phaseprof.recording import format as fmt
 
-# What the seed's snapshot counts besides the watched classes, as it names them.
+# What a snapshot counts besides the watched classes, and what it calls them.
 COMMON_TYPES = {
     "list": "builtins.list",
     "dict": "builtins.dict",

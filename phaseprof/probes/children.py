@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from phaseprof.errors import ProbeUnavailable
-from phaseprof.probes.protocol import CostClass
+from phaseprof.probes.protocol import Closable, CostClass
 
 _ZOMBIE = b"Z"
 _PRIVATE = re.compile(rb"^Private_(?:Clean|Dirty|Hugetlb):\s+(\d+) kB", re.M)
@@ -45,7 +45,7 @@ class Children:
     zombies: tuple[int, ...]
 
 
-class ChildrenProbe:
+class ChildrenProbe(Closable):
     """Count child processes, children of children included, and add up their private memory.
 
     Metrics: ``children``, the living; ``zombie_children``, ended and not waited for, which hold a table entry and no
@@ -69,18 +69,12 @@ class ChildrenProbe:
     cost = CostClass.GENERATION
 
     def __init__(self) -> None:
-        self._is_open = True
         self.read()
 
     def read(self) -> Mapping[str, int]:
         """Count the children and add up their memory; see the class for metrics, errors and cost."""
-        if not self._is_open:
-            raise ProbeUnavailable("cannot read the child processes: the probe was closed")
+        self._require_open("the child processes")
         return sum_children(describe_children())
-
-    def close(self) -> None:
-        """Stop reading; may be called twice."""
-        self._is_open = False
 
 
 def describe_children() -> Children:

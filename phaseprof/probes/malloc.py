@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from phaseprof.errors import ProbeUnavailable
-from phaseprof.probes.protocol import CostClass
+from phaseprof.probes.protocol import Closable, CostClass
 
 _TRIAL_BYTES = 96 * 1024  # below the smallest threshold (128 KiB) from which glibc maps a block apart from its arenas
 _TRIALS = 3
@@ -19,7 +19,7 @@ class _Mallinfo2(ctypes.Structure):
     _fields_ = tuple((name, ctypes.c_size_t) for name in _names)
 
 
-class MallocProbe:
+class MallocProbe(Closable):
     """Ask glibc's allocator what is in use and what it keeps.
 
     Metrics: ``malloc_in_use_bytes``, blocks handed out and not given back, in the arenas of all threads and mapped
@@ -51,7 +51,6 @@ class MallocProbe:
     cost = CostClass.GENERATION
 
     def __init__(self) -> None:
-        self._is_open = True
         # PyDLL holds the interpreter's lock: letting go of it would cost more than the call.
         library = ctypes.PyDLL(None) if sys.platform != "win32" else None
         if library is None or not hasattr(library, "mallinfo2"):
@@ -68,8 +67,7 @@ class MallocProbe:
         Raises:
             ProbeUnavailable: the probe was closed.
         """
-        if not self._is_open:
-            raise ProbeUnavailable("cannot read the C heap: the probe was closed")
+        self._require_open("the C heap")
         heap = self._mallinfo2()
         figures = {
             "malloc_in_use_bytes": heap.uordblks + heap.hblkhd,
@@ -79,10 +77,6 @@ class MallocProbe:
         blocks = sys.getallocatedblocks()
         # Under PYTHONMALLOC=malloc the function answers 0, which is no count.
         return {**figures, "python_blocks": blocks} if blocks else figures
-
-    def close(self) -> None:
-        """Stop reading; may be called twice."""
-        self._is_open = False
 
     def _shows_a_block(self, library: ctypes.PyDLL) -> bool:
         # Another thread may free as much in the same moment, hence more trials than one.

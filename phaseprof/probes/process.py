@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.probes.kept_file import KeptFile
-from phaseprof.probes.protocol import CostClass
+from phaseprof.probes.protocol import Closable, CostClass
 
 _STATM = "/proc/self/statm"
 _STATM_SIZE = 160  # seven 64-bit numbers in decimal need at most 147 bytes
@@ -91,7 +91,7 @@ def parse_statm(raw: bytes) -> dict[str, int]:
     }
 
 
-class PsutilProcessProbe:
+class PsutilProcessProbe(Closable):
     """Read the same figures through psutil where there is no ``/proc``.
 
     Metrics: ``rss_bytes`` and ``vms_bytes``; on Linux also ``anonymous_bytes`` and ``file_and_shm_bytes``, which
@@ -107,7 +107,6 @@ class PsutilProcessProbe:
     cost = CostClass.POINT
 
     def __init__(self) -> None:
-        self._is_open = True
         self._pid = 0
         self.reopen()
         self.read()
@@ -116,8 +115,7 @@ class PsutilProcessProbe:
         """Read the process's memory; see the class for the metrics, errors and cost."""
         import psutil
 
-        if not self._is_open:
-            raise ProbeUnavailable("cannot read the process's memory: the probe was closed")
+        self._require_open("the process's memory")
         if self._pid != os.getpid():
             self.reopen()
         try:
@@ -139,10 +137,6 @@ class PsutilProcessProbe:
             raise ProbeUnavailable("psutil is not installed and there is no /proc; install psutil") from error
         self._pid = os.getpid()
         self._process = psutil.Process(self._pid)
-
-    def close(self) -> None:
-        """Stop reading; may be called twice."""
-        self._is_open = False
 
 
 def open_process_probe() -> StatmProbe | PsutilProcessProbe:

@@ -6,6 +6,8 @@ import enum
 from collections.abc import Mapping
 from typing import Protocol, runtime_checkable
 
+from phaseprof.errors import ProbeUnavailable
+
 
 class CostClass(enum.Enum):
     """How often a probe may be read; the benchmark of the probes holds each to it."""
@@ -47,3 +49,17 @@ class Probe(Protocol):
 
     def close(self) -> None:
         """Give back descriptors and hooks; may be called twice. Reading afterwards raises ``ProbeUnavailable``."""
+
+
+class Closable:
+    """What probes share that hold no descriptor and no hook: closing one only ends its reading."""
+
+    _is_open = True
+
+    def close(self) -> None:
+        """Stop reading; may be called twice."""
+        self._is_open = False
+
+    def _require_open(self, what: str) -> None:
+        if not self._is_open:
+            raise ProbeUnavailable(f"cannot read {what}: the probe was closed")

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from phaseprof.errors import ProbeUnavailable
-from phaseprof.probes.protocol import CostClass
+from phaseprof.probes.protocol import Closable, CostClass
 
 _MAPS = "/proc/self/maps"
 _STATUS = "/proc/self/status"
@@ -34,7 +34,7 @@ class Segment:
     mapped_bytes: int
 
 
-class SharedMemoryProbe:
+class SharedMemoryProbe(Closable):
     """Count shared segments and mapped regions.
 
     Metrics: ``shm_segments`` and ``shm_bytes``, the segments this process maps, each once however often it is mapped;
@@ -57,13 +57,11 @@ class SharedMemoryProbe:
     cost = CostClass.GENERATION
 
     def __init__(self) -> None:
-        self._is_open = True
         self.read()
 
     def read(self) -> Mapping[str, int]:
         """Count segments and regions; see the class for metrics, errors and cost."""
-        if not self._is_open:
-            raise ProbeUnavailable("cannot read shared memory: the probe was closed")
+        self._require_open("shared memory")
         maps = _read_file(_MAPS)
         segments = parse_segments(maps)
         figures = {
@@ -75,10 +73,6 @@ class SharedMemoryProbe:
         if resident:
             figures["shm_resident_bytes"] = int(resident[1]) * 1024
         return {**figures, **_user_files(_FOLDER)}
-
-    def close(self) -> None:
-        """Stop reading; may be called twice."""
-        self._is_open = False
 
 
 def describe_segments() -> tuple[Segment, ...]:

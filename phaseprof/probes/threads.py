@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from phaseprof.errors import ProbeUnavailable
-from phaseprof.probes.protocol import CostClass
+from phaseprof.probes.protocol import Closable, CostClass
 
 _TASKS = "/proc/self/task"
 _NUMBERS = re.compile(r"\d+(?:[_-]\d+)*")
@@ -30,7 +29,7 @@ class ThreadGroup:
     count: int
 
 
-class ThreadProbe:
+class ThreadProbe(Closable):
     """Count threads.
 
     Metrics: ``threads``, all threads of the process as the system counts them (absent off Linux); ``python_threads``,
@@ -46,17 +45,13 @@ class ThreadProbe:
     name = "threads"
     cost = CostClass.GENERATION
 
-    def __init__(self) -> None:
-        self._is_open = True
-
     def read(self) -> Mapping[str, int]:
         """Count the threads; see the class for metrics and cost.
 
         Raises:
             ProbeUnavailable: the probe was closed.
         """
-        if not self._is_open:
-            raise ProbeUnavailable("cannot count threads: the probe was closed")
+        self._require_open("the threads")
         figures = {"python_threads": threading.active_count()}
         try:
             figures["threads"] = len(os.listdir(_TASKS))  # noqa: PTH208
@@ -64,10 +59,6 @@ class ThreadProbe:
             # Not Linux: absent, not zero.
             pass
         return figures
-
-    def close(self) -> None:
-        """Stop reading; may be called twice."""
-        self._is_open = False
 
 
 def describe_threads() -> tuple[ThreadGroup, ...]:

@@ -68,7 +68,11 @@ def find_recordings(path: str | Path) -> dict[str, list[Path]]:
     """
     groups: dict[str, list[Path]] = {}
     for file in _files_of(Path(path)):
-        if file.stat().st_size:
+        try:
+            n_bytes = file.stat().st_size
+        except OSError as error:
+            raise RecordingError(f"cannot read {file}: {error.strerror}; check its permissions") from error
+        if n_bytes:
             groups.setdefault(_part_of(file)[0], []).append(file)
     return groups
 

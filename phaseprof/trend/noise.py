@@ -68,11 +68,11 @@ def rise_chance(y: Floats) -> float:
 
 def best_curve(x: Floats, y: Floats) -> _Fit:
     """Return the curve that explains the series best for its number of parameters."""
-    unit: Floats = np.asarray((x - x[0]) / (x[-1] - x[0]), dtype=np.float64)
+    unit = (x - x[0]) / (x[-1] - x[0])
     knees = np.unique(np.linspace(2, len(x) - 3, KNEES).astype(int))
-    bends = np.asarray(np.maximum(unit[:, None] - unit[knees], 0), dtype=np.float64)
-    steps = (np.arange(len(x))[:, None] >= knees) * 1.0
-    approaches = np.asarray(1 - np.exp(-unit[:, None] / np.array(DECAYS)), dtype=np.float64)
+    bends = np.maximum(unit[:, None] - unit[knees], 0)
+    steps = (np.arange(len(x))[:, None] >= knees).astype(np.float64)
+    approaches = 1 - np.exp(-unit[:, None] / np.array(DECAYS))
     level = np.ones((len(x), 1))
     line = _Fit("line", 0, float(_errors(level, unit[:, None], y)[0]), 2)
     fits = [line]

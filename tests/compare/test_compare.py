@@ -111,7 +111,7 @@ def test_readings_closer_than_usual_are_judged_too() -> None:
 
     row = next(row for row in compared(*runs).rows if row.metric == "rss_bytes")
 
-    assert row.slopes[1].per_unit == pytest.approx(100 * KIB, rel=0.05)
+    assert row.slopes[1].slope == pytest.approx(100 * KIB, rel=0.05)
 
 
 def test_only_common_generations_count() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import csv
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,15 @@ def test_round_trip_gives_identical_series(tmp_path: Path) -> None:
     before, after = load_run(run).main, load_run(tmp_path / "again").main
     assert series_of(after) == series_of(before)
     assert len(series_of(before)) == 4 + 4 + 2 + 4 + 3
+
+
+def test_times_are_told_apart_to_the_microsecond(tmp_path: Path) -> None:
+    export_run(recorded(tmp_path / "run"), tmp_path / "out.csv", form="csv")
+
+    with (tmp_path / "out.csv").open(newline="") as file:
+        times = [float(row["time_s"]) for row in csv.DictReader(file) if row["metric"] == "generation_seconds"]
+    steps = [after - before for before, after in pairwise(times)]
+    assert steps == pytest.approx([10e-6] * 4, abs=2e-6)
 
 
 def test_round_trip_keeps_generations(tmp_path: Path) -> None:

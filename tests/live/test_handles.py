@@ -52,6 +52,15 @@ def test_the_length_is_the_one_it_has_now() -> None:
     assert handle.length() == 10
 
 
+def test_an_owner_whose_dict_was_read_is_an_owner_still() -> None:
+    """Python 3.11 and later make the dict when it is asked for, and the attributes move into it."""
+    owner = Owner([1, 2])
+    handle = ContainerHandle(owner.kept)
+
+    assert vars(owner)["kept"] is handle.find()
+    assert [handle.length(), handle.length()] == [2, 2]
+
+
 def test_slots_own_too() -> None:
     owner = Slotted([1, 2])
 

@@ -99,6 +99,7 @@ def test_an_empty_variable_is_not_set(tmp_path: Path) -> None:
         ({"sample_every_s": 0.0}, "sample_every_s must be"), ({"max_file_mb": 0}, "max_file_mb must be > 0"),
         ({"max_file_mb": math.inf}, "max_file_mb must be > 0"), ({"on_violation": "shout"}, "on_violation must"),
         ({"enabled": "maybe"}, "enabled must be true or false"), ({"run": ""}, "run must name a folder"),
+        ({"run": 3}, r"run must name a folder, or be None \(got 3\)"),
     ],
 )  # fmt: skip
 def test_a_wrong_value_says_which_rule(tmp_path: Path, given: dict[str, object], message: str) -> None:
@@ -120,6 +121,10 @@ def test_the_seeds_keys_are_taken() -> None:
 def test_an_unknown_key_names_the_nearest() -> None:
     with pytest.raises(UsageError, match="did you mean 'memory_leak_threshold_mb'"):
         from_config({"memory_leak_treshold_mb": 1})
+
+
+def test_a_path_names_the_run(tmp_path: Path) -> None:
+    assert resolve({"run": tmp_path / "run"}, environ={}, folder=tmp_path).run == str(tmp_path / "run")
 
 
 def test_a_profiler_from_a_config() -> None:

@@ -60,7 +60,7 @@ def write_csv(run: Path, out: Path) -> int:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow((*COLUMNS, "process") if has_process else COLUMNS)
         for step, point, metric, value, time_s, index, process in rows_of(streams):
-            row = ("" if step < 0 else step, point, metric, _exact(value), f"{time_s:.9g}", "" if step < 0 else index)
+            row = ("" if step < 0 else step, point, metric, _exact(value), f"{time_s:.6f}", "" if step < 0 else index)
             writer.writerow((*row, process) if has_process else row)
             n += 1
     return n

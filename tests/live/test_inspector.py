@@ -1,0 +1,181 @@
+"""What the live side finds out about small real programs, each in a process of its own."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phaseprof.recording.model import OUTSIDE
+
+pytest.importorskip("numpy")
+
+HERE = Path(__file__).resolve().parent
+
+
+@functools.cache
+def run(name: str) -> dict[str, Any]:
+    """Run one specimen without a budget; return its findings and what it recorded."""
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")])}
+    command = [sys.executable, "-W", "error", str(HERE / "specimens.py"), name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env, check=False)
+    assert done.returncode == 0, done.stderr
+    return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def only(name: str) -> dict[str, Any]:
+    """The one finding that a specimen has."""
+    (finding,) = run(name)["findings"]
+    return dict(finding)
+
+
+def births(name: str, subject: str) -> dict[str, float]:
+    """Survivors of a subject by the phase they were born in, from the newest record."""
+    phases = next(phases for told, phases in reversed(run(name)["births"]) if told.endswith(subject))
+    return {phase: count for phase, (count, _) in phases.items()}
+
+
+def holders(name: str, subject: str) -> list[Any]:
+    return next(record for record in run(name)["holders"] if record[0].endswith(subject))
+
+
+# --- the innocent -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["freed_in_another_phase", "one_generation_behind", "few_strings_shared_with_a_child", "many_strings",
+     "many_strings_shared_with_a_child"],
+)  # fmt: skip
+def test_the_innocent_are_not_named(name: str) -> None:
+    assert run(name)["findings"] == []
+
+
+def test_nobody_is_asked_about_what_another_phase_frees() -> None:
+    assert run("freed_in_another_phase")["holders"] == []
+
+
+# --- the phase --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "phase"),
+    [
+        ("kept", "collect"), ("in_an_inner_phase", "rollout"), ("in_a_checkpoint_block", "encoder"),
+        ("after_an_inner_phase", "train"), ("outside_phases", OUTSIDE), ("without_generations", "collect"),
+        ("in_a_thread", "load"), ("held_by_a_closure", "log"),
+    ],
+)  # fmt: skip
+def test_survivors_are_born_in_the_innermost_phase(name: str, phase: str) -> None:
+    assert births(name, "Episode") == {phase: 3.0}
+    assert only(name)["phase"] == phase
+
+
+def test_the_rate_is_what_the_program_keeps() -> None:
+    finding = only("kept")
+
+    assert (finding["verdict"], finding["kind"], finding["subject"]) == ("leak", "objects", "Episode")
+    assert finding["slope"] == pytest.approx(3.0)
+
+
+# --- the holder -------------------------------------------------------------------------------------------------------
+
+
+def test_the_holder_is_told_with_root_and_item() -> None:
+    _, steps, root, item, bound = holders("kept", "Episode")
+
+    assert steps[0] == "specimens.py main() local trainer (Trainer)"
+    assert steps[1].startswith(".episodes (list, ")
+    assert (root, item.rpartition(".")[2], bound) == ("local of a running function", "Episode", -1)
+
+
+def test_a_closure_is_told_by_its_variable() -> None:
+    assert "closure variable history (list, " in " ".join(only("held_by_a_closure")["holder"])
+
+
+def test_a_bound_makes_it_filling() -> None:
+    assert holders("bounded", "Episode")[-1] == 100
+    assert only("bounded")["verdict"] == "filling"
+
+
+# --- what the collector does not follow -------------------------------------------------------------------------------
+
+
+def test_a_container_of_strings_is_found_by_its_growth() -> None:
+    finding = only("strings")
+
+    assert (finding["verdict"], finding["kind"], finding["subject"], finding["phase"]) == (
+        "leak", "container", "list", "log",
+    )  # fmt: skip
+    assert finding["slope"] == pytest.approx(60.0)
+    assert ".episodes (list, " in finding["holder"][-1]
+
+
+def test_arrays_in_untracked_tuples_are_found() -> None:
+    finding = only("arrays_in_untracked_tuples")
+
+    assert (finding["kind"], finding["subject"], finding["phase"]) == ("arrays", "ndarray", "collect")
+    assert finding["slope"] == pytest.approx(4 * 2000 * 8)
+    assert ".by_step (dict, " in " ".join(finding["holder"])
+
+
+def test_dead_cycles_are_confirmed_by_one_collection_for_all() -> None:
+    name = "dead_cycles"
+    finding = only(name)
+    _, asked, freed = next(record for record in run(name)["collected"] if record[0].endswith("Episode"))
+
+    assert (finding["kind"], finding["subject"], finding["phase"]) == ("garbage", "Episode", "rollout")
+    assert freed == asked > 0
+
+
+def test_growth_is_seen_although_our_collection_took_it_away() -> None:
+    assert only("dead_cycles")["slope"] == pytest.approx(3.0)
+
+
+# --- watched classes --------------------------------------------------------------------------------------------------
+
+
+def test_a_broken_expectation_is_looked_at_at_once_and_told_with_its_phase() -> None:
+    name = "watched"
+    broken = run(name)["violations"]
+
+    assert broken[0][1] == 1  # too few in the first turn
+    assert broken[-1][:3] == ["Episode", 14, "evaluate"]
+    assert births(name, "watched/Episode") == {"evaluate": 1.0}
+    assert only(name)["phase"] == "evaluate"
+
+
+# --- forked children --------------------------------------------------------------------------------------------------
+
+
+def test_the_heap_is_not_walked_while_children_share_many_strings() -> None:
+    """A walk writes to the reference count of each, and every child would get a copy of its own."""
+    shared = run("many_strings_shared_with_a_child")["readings"]
+
+    assert "arrays_bytes" not in shared
+    assert len(shared["children"]) > 5
+
+
+@pytest.mark.parametrize("name", ["many_strings", "few_strings_shared_with_a_child"])
+def test_it_is_walked_otherwise(name: str) -> None:
+    assert len(run(name)["readings"]["arrays_bytes"]) > 3
+
+
+# --- rhythm -----------------------------------------------------------------------------------------------------------
+
+
+def test_walks_come_at_every_turn_at_first_and_seldom_later() -> None:
+    walks = run("one_generation_behind")["readings"]["arrays_bytes"]
+
+    assert walks[:4] == [0, 1, 2, 3]
+    assert len(walks) < 14
+
+
+def test_counters_are_read_at_every_turn() -> None:
+    assert run("kept")["readings"]["malloc_in_use_bytes"] == list(range(14))
