@@ -61,7 +61,9 @@ def counter_causes(
             continue
         if metric == "descriptors" and any(f.kind in ("children", "shared memory") for f in found):
             continue
-        if metric.endswith("_bytes") and not horizon.is_material(symptom.judgement.slope):
+        rate = symptom.judgement.slope
+        # A parent that writes to a page gives its forked children one of their own: a little of that is nobody's leak.
+        if metric.endswith("_bytes") and (rate < NATIVE_LEAST_BYTES or not horizon.is_material(rate)):
             continue
         found.append(_joined(process, symptom, kind, subject, leaks, horizon))
     return [*found, *_native(process, symptoms, [*leaks, *found], horizon), *_device(process, symptoms, leaks, horizon)]
@@ -156,9 +158,17 @@ def _native(
         if rate < 0.5 * symptom.judgement.slope:
             continue
         finding = _plain(process, symptom, "native", horizon)
-        finding = replace(finding, eta_s=horizon.seconds_left(rate), advice=advise("native", None, ()))
+        finding = replace(finding, eta_s=horizon.seconds_left(rate), advice=advise(_what_was_seen(process), None, ()))
         return [replace(finding, summary=summarise(finding, rate))]
     return []
+
+
+def _what_was_seen(process: ProcessRun) -> str:
+    """How far the recording can tell native growth from growth in Python: only where its heap was walked twice."""
+    walks = process.series.get((AT, "arrays_bytes"))
+    if walks is not None and len(walks) >= 2:
+        return "native"
+    return "unseen" if (AT, "n_objects") in process.series or process.cost is not None else "logged"
 
 
 def _explained(symptoms: Mapping[str, Symptom]) -> float:

@@ -91,7 +91,8 @@ def _finding(
         verdict=verdict, kind=kind, phase=phase, subject=subject, holder=holder, metric=main.key,
         slope=judgement.slope, slope_unit=unit_of(main.key), slope_low=judgement.slope_low,
         slope_high=judgement.slope_high, since_generation=judgement.since, confidence=judgement.confidence,
-        eta_s=horizon.seconds_left(rate), advice=advise(kind, subject, holder),
+        eta_s=horizon.seconds_left(rate) if verdict in ("leak", "growing") else None,
+        advice=advise(kind, subject, holder),
         evidence=tuple(s.evidence for s in _most_telling(cause, main)),
     )  # fmt: skip
     return replace(finding, summary=summarise(finding, rate) + _bound_text(cause))

@@ -11,6 +11,8 @@ from phaseprof.units import format_bytes, format_duration
 
 # Bytes charged to a tracked object, and to an item of a container, whose own size was not measured.
 OBJECT_BYTES, ITEM_BYTES = 200.0, 64.0
+# What a bare graph node takes in C++: 5.6 KB for the eight of a small network's step.
+NODE_BYTES = 700.0
 
 
 def name_kind(cause: Cause) -> tuple[str, str | None]:
@@ -87,7 +89,7 @@ def bytes_per_generation(cause: Cause) -> float:
     items = [s.judgement.slope * _each_item(s) for s in cause.of_kind("container/")]
     plain = cause.of_kind("malloc_", "anonymous_", "children_private", "shm_bytes", "tracked/")
     other = [s.judgement.slope for s in plain]
-    nodes = [s.judgement.slope * OBJECT_BYTES for s in cause.of_kind("graph_nodes")]
+    nodes = [s.judgement.slope * NODE_BYTES for s in cause.of_kind("graph_nodes")]
     return max([0.0, *measured, *counted, *items, *other, *nodes])
 
 
@@ -132,6 +134,9 @@ ADVICE = {
     "cycle (weakref, or clear the back reference), or call gc.collect() at the end of a generation.",
     "native": "No Python object explains it: look at extensions and bindings used in this phase for a missing free, "
     "close or reset; tools that trace malloc (heaptrack, memray --native) name the caller.",
+    "unseen": "What Python holds was not looked at often enough within the budget to say what it is: let the run go "
+    "on, raise budget (PHASEPROF_BUDGET=0.2), or track() the suspects by name.",
+    "logged": "The log holds only the memory of the process, so it cannot say what grows: record a run with phaseprof.",
     "gpu": "Live device memory grows that no Python tensor shows: keep no graph alive (detach, no_grad), and take a "
     "memory snapshot with stacks for the allocation site.",
     "children": "Close and join child processes after use; give forked workers arrays instead of lists of Python "

@@ -64,6 +64,10 @@ def test_two_readings_are_a_symptom_only_with_evidence() -> None:
     assert (looked_at.judgement.verdict, looked_at.rises) == ("too short", True)
 
 
+def test_what_fell_is_no_rise_whatever_was_looked_for() -> None:
+    assert not symptom(EPISODES, -1.0, holder=held(EPISODES), n=3).rises
+
+
 # --- counts that were written only when they changed ------------------------------------------------------------------
 
 
@@ -94,6 +98,12 @@ def test_a_drop_of_the_programs_own_stays() -> None:
     sawn = series(*((g, 10.0 * g if g <= 5 else 10.0 * (g - 6)) for g in range(10)))
 
     assert without_our_collections(sawn, [3]) == sawn.values
+
+
+def test_what_rose_in_spite_of_our_collection_is_left_as_it_is() -> None:
+    jump = series((0, 0.0), (1, 10.0), (2, 20.0), (3, 90.0), (4, 100.0))
+
+    assert without_our_collections(jump, [2]) == jump.values
 
 
 def test_a_drop_long_after_our_collection_is_the_programs() -> None:
@@ -185,7 +195,7 @@ def test_without_bytes_the_phase_that_bore_most() -> None:
 
 def test_a_counter_belongs_to_the_phase_whose_change_is_nearest_to_the_rise() -> None:
     """A phase may take much and give most of it back elsewhere: what comes nearest to the rise stays."""
-    births = born("descriptors", 2, opens_and_hands_on=40, keeps=6, closes=-40)
+    births = born("descriptors", 2, opens_and_hands_on=40, keeps=6, hardly=3, closes=-40)  # in two turns
 
     assert symptom("descriptors", 3.0, births=births).phase() == "keeps"
 

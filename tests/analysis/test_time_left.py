@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from phaseprof.analysis.limits import SHARE_PER_HOUR, Horizon
+from phaseprof.analysis.limits import Horizon
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 
@@ -71,11 +71,13 @@ def test_one_turn_alone_implies_no_time() -> None:
     assert Horizon(process).generation_s is None
 
 
-@pytest.mark.parametrize(("factor", "is_material"), [(1.01, True), (0.99, False)])
-def test_a_leak_matters_if_it_takes_its_share_of_what_is_left_in_an_hour(factor: float, is_material: bool) -> None:
+@pytest.mark.parametrize(("rate", "is_material"), [(2010.0, True), (1990.0, False)])
+def test_a_leak_matters_if_it_takes_a_five_thousandth_of_what_is_left_in_an_hour(
+    rate: float, is_material: bool
+) -> None:
     horizon = Horizon(run_of([36.0] * 5, left=1e9))  # a hundred generations an hour
 
-    assert horizon.is_material(factor * SHARE_PER_HOUR * 1e9 / 100) is is_material
+    assert horizon.is_material(rate) is is_material
 
 
 def test_what_is_unknown_is_material() -> None:

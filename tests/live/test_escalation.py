@@ -21,6 +21,8 @@ from phaseprof.live.escalation import (
     own_bytes,
 )
 from phaseprof.live.families import ContainerFamily, TypeFamily
+from phaseprof.live.ledger import BirthLedger
+from phaseprof.probes import own
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE
 
@@ -194,6 +196,41 @@ def test_what_was_born_while_the_budget_was_empty_has_no_phase() -> None:
 
     (births,) = bench.of(fmt.Births)
     assert births.phases == {"seen": [3.0, 0.0]}  # type: ignore[attr-defined]
+
+
+def test_what_is_disowned_was_born_nowhere() -> None:
+    ledger = BirthLedger()
+    ledger.see({}, None, 0)
+    ledger.see({1: 0, 2: 0}, "train", 0)
+
+    ledger.disown({2, 3})
+    ledger.see({1: 0, 2: 0}, "evaluate", 1)
+
+    assert list(ledger.survivors(1, 0)) == [1]
+
+
+def test_the_profilers_own_lists_are_nobodys(bench: Bench) -> None:
+    class Recording:
+        __module__ = "phaseprof.test"
+
+        def __init__(self) -> None:
+            self.readings: list[list[object]] = []
+
+    recording = Recording()
+    kept: list[list[object]] = []
+    own.register(recording)
+    bench.escalation.start(Investigation("count/list", "list", 0, family=TypeFamily("count/list", [list])))
+
+    for _ in range(OLD_ENOUGH + 1):
+        bench.turn(
+            ("train", lambda: kept.extend([object()] for _ in range(50))),
+            ("evaluate", lambda: recording.readings.extend([object()] for _ in range(50))),
+        )
+
+    (births,) = bench.of(fmt.Births)
+    # A few take the addresses of lists that the look itself made and dropped.
+    assert births.phases["train"][0] > 40  # type: ignore[attr-defined]
+    assert births.phases.get("evaluate", [0.0])[0] < 10  # type: ignore[attr-defined]
 
 
 # --- holders ----------------------------------------------------------------------------------------------------------

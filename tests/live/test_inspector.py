@@ -104,6 +104,12 @@ def test_a_bound_makes_it_filling() -> None:
     assert only("bounded")["verdict"] == "filling"
 
 
+def test_no_collection_is_forced_for_lists_of_our_own() -> None:
+    """Lists grow in the profiler's series too: nobody is to take those for survivors that nothing holds."""
+    assert run("kept")["collected"] == []
+    assert holders("kept", "count/list")[1][1].startswith(".episodes (list, ")
+
+
 # --- what the collector does not follow -------------------------------------------------------------------------------
 
 

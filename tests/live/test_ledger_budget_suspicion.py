@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phaseprof.live.budget import Budget, CREDIT_NS, STEADY
+from phaseprof.live.budget import CREDIT_NS, STEADY, Budget
 from phaseprof.live.ledger import BirthLedger, DeltaLedger
 from phaseprof.live.suspicion import Candidate, candidates, rise, steepest
 from phaseprof.recording.model import OUTSIDE
