@@ -1,7 +1,7 @@
 # Needs make and a Python of 3.10 or newer; every target makes the virtual environment that it uses.
 #
 #   make demo       a small evolutionary trainer, instrumented; SCENARIO=evaluate plants a leak
-#   make test       the suite with torch, then without it on every Python from 3.10 to 3.13 found here
+#   make test       the suite without torch on every Python from 3.10 to 3.13 found here, then with torch
 #   make leakbench  known leaks and healthy twins: TOOL=phaseprof by default, ARGS for more options
 #   make bench      the figures of docs/benchmarks.md
 #   make lint       ruff and mypy --strict

@@ -68,7 +68,7 @@ def test_threads_do_not_explain_descriptors() -> None:
 
 
 def test_bytes_that_do_not_matter_on_this_machine_are_a_trifle() -> None:
-    small = {"children_private_bytes": rising(4096), "available_bytes": 1e12}
+    small = {"children_private_bytes": rising(MIB), "available_bytes": 1e12}
     process = record(small, [fmt.GenerationBegin(0, 0), fmt.GenerationEnd(0, 0, 60.0)])
 
     assert find_leaks(process) == ()
