@@ -154,6 +154,9 @@ class ProcessRun:
                 self._add_count(record.at, metric, record.g, value)
             else:
                 self._series(record.at, metric).put(record.g, value)
+                if metric.startswith("watched/"):  # an imported log has counts without saying what was watched
+                    name = metric.removeprefix("watched/")
+                    self.watches.setdefault(name, fmt.Watch(name))
 
     def _add_count(self, at: str, metric: str, generation: int, value: float) -> None:
         """Keep a series only of types whose count has changed: a program has thousands, and most stay as they are."""
