@@ -18,7 +18,7 @@ from phaseprof.probes.own import is_own_type
 _LENGTH_IN_C = frozenset({list, dict, set, deque, OrderedDict, defaultdict, Counter})
 _PASSING: frozenset[object] = frozenset({dict, list, tuple, types.CellType})
 _NOT_OWNERS = frozenset({types.FrameType, type(iter([]))})
-_HOPS = 3
+_HOPS = 4
 _MOST_OWNERS = 40
 
 

@@ -157,7 +157,9 @@ def test_an_error_at_import_shows_the_programs_frames_only(tmp_path: Path) -> No
 
 
 def test_interrupt(tmp_path: Path) -> None:
-    script = write(tmp_path, "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(30)\n")
+    # A job in the background inherits an ignored SIGINT, and so would the script.
+    heeds = "signal.signal(signal.SIGINT, signal.default_int_handler)"
+    script = write(tmp_path, f"import os, signal, time\n{heeds}\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(30)\n")
 
     recorded = phaseprof_command("run", "--out", "run", script, cwd=tmp_path)
 
