@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from phaseprof.live.budget import Budget
 from phaseprof.live.families import ContainerFamily, Family, HeapView, Reader, TypeFamily
-from phaseprof.live.ledger import UNSEEN, BirthLedger, DeltaLedger
+from phaseprof.live.ledger import UNSEEN, BirthLedger, DeltaLedger, PhaseShare
 from phaseprof.probes import autograd, sizes
 from phaseprof.probes.holders import HolderPath, common_path, find_holder_choices
 from phaseprof.probes.own import own_ids
@@ -22,6 +22,7 @@ from phaseprof.recording import format as fmt
 MAX_AT_ONCE = 12
 ASKED = 6  # survivors whose holders are searched, for each suspect
 SAMPLED = 24  # the same, where it is not known which of them survived
+ENOUGH = 0.2  # of a generation's rise must be among the survivors before they speak for it
 OLD_ENOUGH = 2  # generations a survivor must have outlived
 PATIENCE = 12  # generations to wait for survivors before the suspicion is laid aside
 AGAIN_AFTER = 10
@@ -45,6 +46,7 @@ class Investigation:
     births: BirthLedger = field(default_factory=BirthLedger)
     deltas: DeltaLedger = field(default_factory=DeltaLedger)
     phase: str | None = None
+    rate: float = 0.0  # how much the family rose per generation when it was suspected; 0: not known
     stage: str = "births"
     since: int = 0
     watched: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -222,6 +224,8 @@ class Escalation:
                 self._next(one)
             return
         shares = one.births.by_phase(self._generation, OLD_ENOUGH)
+        if not _are_enough(shares, one.rate):
+            shares = {}  # a gradient or two that happened to stay: what makes the rise is still to come
         if not shares and at_last:
             shares = one.births.by_phase(self._generation, 1)
         if shares:
@@ -336,6 +340,12 @@ class Escalation:
     def _identities(followed: Sequence[Family]) -> dict[str, dict[int, int]]:
         with HeapView(followed, young=False) as view:
             return {family.key: family.identities(view) for family in followed}
+
+
+def _are_enough(shares: Mapping[str, PhaseShare], rate: float) -> bool:
+    """Whether survivors account for a good part of one generation's rise, in bytes or, for plain objects, in number."""
+    size = sum(share.size_bytes for share in shares.values())
+    return (size or sum(share.count for share in shares.values())) >= ENOUGH * rate
 
 
 _ITEM = re.compile(r"\(?([A-Za-z_][\w.<>]*)(?:, [\d,]+)?\)?$")

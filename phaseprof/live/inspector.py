@@ -293,7 +293,7 @@ class Inspector:
         found = suspicion.candidates(ends, LEAST, readings=readings)
         self._suspect_types([c for c in found if c.metric.startswith("count/")], generation, readings)
         for candidate in found:
-            self._suspect_other(candidate.metric, generation)
+            self._suspect_other(candidate, generation)
         self._suspect_containers(generation)
 
     def _suspect_types(self, found: list[suspicion.Candidate], generation: int, readings: int) -> None:
@@ -310,11 +310,13 @@ class Inspector:
                 own_types = classes.get(candidate.metric.removeprefix("count/"))
                 if own_types:
                     family = families.TypeFamily(candidate.metric, own_types)
-                    self.escalation.start(Investigation(family.key, family.subject, generation, family=family))
+                    rate = candidate.per_generation
+                    self.escalation.start(Investigation(family.key, family.subject, generation, family, rate=rate))
         finally:
             classes.clear()
 
-    def _suspect_other(self, metric: str, generation: int) -> None:
+    def _suspect_other(self, candidate: suspicion.Candidate, generation: int) -> None:
+        metric = candidate.metric
         family: families.Family | None = None
         if metric.startswith("storages/") and metric.endswith("_bytes"):
             family = families.StorageFamily()
@@ -324,7 +326,8 @@ class Inspector:
             family = families.GraphFamily()
         if family is not None:
             if self.escalation.wants(family.key, generation):
-                self.escalation.start(Investigation(family.key, family.subject, generation, family=family))
+                rate = candidate.per_generation if metric.endswith("_bytes") else 0.0
+                self.escalation.start(Investigation(family.key, family.subject, generation, family, rate=rate))
             return
         if metric in NATIVE and self.escalation.wants(metric, generation):
             reader = self._reader_of(metric)
