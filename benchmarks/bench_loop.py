@@ -21,7 +21,7 @@ from pathlib import Path
 
 from loop_arm import ARMS
 
-PAIRS, PAIRS_QUICK = 12, 1
+PAIRS, PAIRS_QUICK = 8, 1
 GENERATIONS, GENERATIONS_QUICK = 20, 4
 BOUND = 1.02
 # A recording, its labels and a census in flight; the design promises 64 MB for ten million points.

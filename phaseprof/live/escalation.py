@@ -29,7 +29,7 @@ AGAIN_AFTER = 10
 MOST_COLLECTIONS = 2
 # Types of which both the program and the profiler have instances.
 MIXED = frozenset({"list", "dict", "tuple", "set", "deque", "defaultdict", "OrderedDict"})
-BIRTHS_DEBT_NS = 60_000_000  # a few generations are followed without a gap; what is overdrawn is saved later
+BIRTHS_DEBT_NS = 20_000_000  # a few generations are followed without a gap; what is overdrawn is saved later
 HOLDERS_NS = 80_000_000  # what a search for holders is expected to cost before the first was made
 
 
