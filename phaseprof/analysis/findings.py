@@ -50,6 +50,8 @@ def find_leaks(
     symptoms = find_symptoms(process)
     horizon = Horizon(process)
     causes = join({key: s for key, s in symptoms.items() if _is_followed(key)})
+    followed = [c for c in causes if c.of_kind("count/", "watched/", "graph_") and _was_followed(c)]
+    causes = [c for c in causes if not (followed and _is_sampled_memory(c))]
     found = [
         _finding(process, cause, symptoms, horizon, least_bytes)
         for cause in causes
@@ -134,6 +136,16 @@ def _verdict(process: ProcessRun, cause: Cause, main: Symptom) -> Verdict:
     if cause.is_garbage and len(main.evidence.generations) - (main.judgement.since or 0) < GARBAGE_READINGS:
         return "growing"
     return "leak"
+
+
+def _was_followed(cause: Cause) -> bool:
+    """Whether survivors of a leaking series were followed from birth."""
+    return any(s.births is not None and s.judgement.verdict == "leak" for s in cause.symptoms.values())
+
+
+def _is_sampled_memory(cause: Cause) -> bool:
+    """Storages or arrays whose holder was guessed from a sample: memory that a cause followed from birth explains."""
+    return all(key.startswith(("storages/", "arrays_bytes")) and s.births is None for key, s in cause.symptoms.items())
 
 
 def _is_sawtooth(process: ProcessRun, cause: Cause) -> bool:

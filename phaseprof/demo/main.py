@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from phaseprof.demo.trainer import Trainer
 
 DEFAULT_GENERATIONS = 12
-DEMO_BUDGET = 0.3
+DEMO_BUDGET = 0.6
 
 
 def run_demo(scenario: str, generations: int, out: str | None) -> int:
