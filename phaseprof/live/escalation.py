@@ -49,7 +49,6 @@ class Investigation:
     rate: float = 0.0  # how much the family rose per generation when it was suspected; 0: not known
     stage: str = "births"
     since: int = 0
-    watched: dict[int, tuple[int, int]] = field(default_factory=dict)
 
 
 class Escalation:
