@@ -13,7 +13,7 @@ from phaseprof.analysis.symptoms import carry_forward
 from phaseprof.errors import UsageError
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run
-from phaseprof.recording.series import Series
+from phaseprof.recording.series import Series, Sums
 
 Floats = npt.NDArray[np.float64]
 
@@ -151,20 +151,17 @@ def interval_changes(side: Side, metric: str) -> dict[str, Floats]:
     """
     charged = {phase: series for (phase, name), series in side.process.charges.items() if name == metric}
     if charged:
-        return {phase: _within(side, series.generations, series.values) for phase, series in charged.items()}
+        return {phase: _within(side, sums) for phase, sums in charged.items()}
     points = [point for point, name in side.process.series if name == metric and point not in COPIES]
     levels = {point: dict(zip(*map(list, side.series(point, metric)), strict=True)) for point in points}
     changes = between_points(levels)
     return {point: np.array([change for _, change in found]) for point, found in changes.items()}
 
 
-def _within(side: Side, generations: Sequence[int], values: Sequence[float]) -> Floats:
-    """Return changes in the common part, with a zero for every generation in which the phase changed nothing."""
-    x, y = side.axis(generations), np.array(values, dtype=np.float64)
-    inside = (x >= side.first) & (x <= side.last)
-    x, y = x[inside], y[inside]
-    whole = side.axis([generation.ordinal for generation in side.process.generations])
-    at = np.union1d(x, whole[(whole >= side.first) & (whole <= side.last)])
-    changes = np.zeros(len(at))
-    changes[np.searchsorted(at, x)] = y
-    return changes
+def _within(side: Side, sums: Sums) -> Floats:
+    """Return the change in each generation of the common part: zero for one in which the phase changed nothing."""
+    of = dict(sums)
+    ordinals = sorted({*sums.generations, *(generation.ordinal for generation in side.process.generations)})
+    changes = np.array([of.get(sums.slot(ordinal), 0.0) / sums.stride for ordinal in ordinals])
+    x = side.axis(ordinals)
+    return changes[(x >= side.first) & (x <= side.last)]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Union
+from typing import NamedTuple, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from phaseprof.recording import format as fmt
-from phaseprof.recording.series import Series
+from phaseprof.recording.series import Series, Sums
 
 OUTSIDE = "(outside phases)"
 PROCESS_METRICS = ("vms_bytes", "rss_bytes", "file_and_shm_bytes", "anonymous_bytes")
@@ -22,6 +22,7 @@ CHARGED = ("anonymous_bytes", "allocated_bytes", "active_bytes", "active_blocks"
 STATM_FIELDS = 7
 _OUTSIDE_ID = -1
 
+AnySeries = TypeVar("AnySeries", bound=Series)
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 # The fields of ``fmt.Point`` in their order: t, a, e, g, m (text as read, bytes or str), d, n, th.
@@ -101,7 +102,7 @@ class PointFolder:
         self,
         labels: Mapping[int, fmt.Label],
         series: dict[tuple[str, str], Series],
-        charges: dict[tuple[str, str], Series],
+        charges: dict[tuple[str, str], Sums],
         phases: dict[str, PhaseTotals],
     ) -> None:
         self._labels = labels
@@ -177,7 +178,7 @@ class PointFolder:
                 if known.size:
                     at = ordinals[known]
                     newest = np.append(at[1:] != at[:-1], True)
-                    series = series_of(self._series, name, column.metric)
+                    series = series_of(self._series, name, column.metric, Series)
                     series.extend(at[newest].tolist(), column.values[known][newest].tolist())
 
     # --- charges ----------------------------------------------------------------------------------------------------
@@ -222,7 +223,7 @@ class PointFolder:
         at = (first + keys % span).tolist()
         for name, begin, end in zip(sums.names, bounds, bounds[1:], strict=False):
             if end > begin:
-                series_of(self._charges, name, metric).add_many(at[begin:end], totals[begin:end].tolist())
+                series_of(self._charges, name, metric, Sums).extend(at[begin:end], totals[begin:end].tolist())
 
     def _walk(self, lane: Lane, steps: Iterable[tuple[int, int, int, int]]) -> list[int]:
         """Follow the phases that open and close; return for each step the label that the time before it belongs to."""
@@ -273,8 +274,8 @@ class PointFolder:
             return
         number, generation, charged = bare
         for metric, value in charged.items():
-            series_of(self._charges, self._name(number), metric).add(generation, -value)
-            series_of(self._charges, OUTSIDE, metric).add(generation, value)
+            series_of(self._charges, self._name(number), metric, Sums).put(generation, -value)
+            series_of(self._charges, OUTSIDE, metric, Sums).put(generation, value)
 
 
 def _leave(lane: Lane, number: int) -> int | None:
@@ -297,12 +298,12 @@ def _take(column: Column, at: Sequence[int]) -> Column:
     return Column(column.metric, column.values[at], column.known[at])
 
 
-def series_of(table: dict[tuple[str, str], Series], first: str, metric: str) -> Series:
+def series_of(table: dict[tuple[str, str], AnySeries], first: str, metric: str, made: type[AnySeries]) -> AnySeries:
     """Return the series under a key, made if it is not there."""
     key = (first, metric)
     found = table.get(key)
     if found is None:
-        found = table[key] = Series()
+        found = table[key] = made()
     return found
 
 

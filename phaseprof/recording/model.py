@@ -21,7 +21,7 @@ from phaseprof.recording.folding import (
     point_name,
     series_of,
 )
-from phaseprof.recording.series import Series
+from phaseprof.recording.series import Series, Sums
 
 __all__ = ["CHARGED", "OUTSIDE", "PROCESS_METRICS", "Generation", "PhaseTotals", "ProcessRun", "point_name"]
 
@@ -50,7 +50,7 @@ class ProcessRun:
     Attributes:
         series: (point name, metric) to its series; points are never mixed.
         first_counts: (point name, metric) to generation and count of types whose count never changed.
-        charges: (phase label, metric) to the change per generation that happened while it was the innermost phase.
+        charges: (phase label, metric) to the change in each generation while it was the innermost phase.
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class ProcessRun:
         self.labels: dict[int, fmt.Label] = {}
         self.generations: list[Generation] = []
         self.series: dict[tuple[str, str], Series] = {}
-        self.charges: dict[tuple[str, str], Series] = {}
+        self.charges: dict[tuple[str, str], Sums] = {}
         self.first_counts: dict[tuple[str, str], tuple[int, float]] = {}
         self.phases: dict[str, PhaseTotals] = {}
         self.watches: dict[str, fmt.Watch] = {}
@@ -186,7 +186,7 @@ class ProcessRun:
         self._folder.forget_lane(record.th)
 
     def _series(self, point: str, metric: str) -> Series:
-        return series_of(self.series, point, metric)
+        return series_of(self.series, point, metric, Series)
 
     def fold(self) -> None:
         """Reduce the points that wait: last reading of each point per generation, and charges per phase."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from operator import lt
 from typing import TYPE_CHECKING, Union
@@ -63,20 +63,6 @@ class Series:
                 self._thin()
                 stride = self._stride
 
-    def add(self, generation: int, value: float) -> None:
-        """Add ``value`` to the sum of ``generation``, for deltas that several visits contribute to.
-
-        A delta that comes late, or whose generation was thinned out, is added to the next one that is kept.
-        """
-        self.add_many((generation,), (value,))
-
-    def add_many(self, new_generations: Sequence[int], new_values: Sequence[float]) -> None:
-        """Add to the sums of different generations, in rising order, as ``add`` does for one."""
-        n_late = bisect_right(new_generations, self.generations[-1]) if self.generations else 0
-        for generation, value in zip(new_generations[:n_late], new_values, strict=False):
-            self.values[bisect_left(self.generations, generation)] += value
-        self.extend(new_generations[n_late:], new_values[n_late:])
-
     def _takes_all(self, new_generations: Sequence[int]) -> bool:
         """Whether readings of these generations are all new, in order, and few enough to need no thinning."""
         if self._stride != 1 or len(self.generations) + len(new_generations) > MAX_READINGS or not new_generations:
@@ -121,6 +107,55 @@ class Series:
             self.generations, self.values = map(list, self._packed)
             self._packed = None
             return getattr(self, name)
+
+
+class Sums(Series):
+    """Deltas by generation ordinal, added up: several visits contribute to one, late ones too, in any order.
+
+    When more than ``MAX_READINGS`` are held, every sum takes in its neighbour: from then on it stands for ``stride``
+    generations, beginning with the one under which it is found, so that nothing is lost.
+    """
+
+    __slots__ = ()
+
+    @property
+    def stride(self) -> int:
+        """Generations in each sum."""
+        return self._stride
+
+    def slot(self, generation: int) -> int:
+        """Return the generation under which a delta of ``generation`` is found; those outside all keep their own."""
+        return generation - generation % self._stride if generation > 0 else generation
+
+    def put(self, generation: int, value: float) -> None:
+        """Add ``value`` to the sum of ``generation``.  Cost: as ``extend``."""
+        self.extend((generation,), (value,))
+
+    def extend(self, new_generations: Sequence[int], new_values: Sequence[float]) -> None:
+        """Add many deltas.  Cost: 0.03 µs a delta of a new generation, 0.3 µs of another."""
+        if self._takes_all(new_generations):
+            self.generations.extend(new_generations)
+            self.values.extend(new_values)
+            return
+        for generation, value in zip(new_generations, new_values, strict=True):
+            at = self.slot(generation)
+            place = bisect_left(self.generations, at)
+            if place < len(self.generations) and self.generations[place] == at:
+                self.values[place] += value
+                continue
+            self.generations.insert(place, at)
+            self.values.insert(place, value)
+            while len(self.generations) > MAX_READINGS:
+                self._thin()
+
+    def _thin(self) -> None:
+        self._stride *= 2
+        sums: dict[int, float] = {}
+        for generation, value in zip(self.generations, self.values, strict=True):
+            at = self.slot(generation)
+            sums[at] = sums.get(at, 0) + value
+        self.generations[:] = sums
+        self.values[:] = sums.values()
 
 
 def _packed_ordinals(generations: list[int]) -> _Packed:

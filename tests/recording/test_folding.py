@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from phaseprof.recording import format as fmt
@@ -177,6 +177,11 @@ def random_rows(events: Sequence[tuple[int, int, int, int, int]]) -> list[Row]:
     return rows
 
 
+# A block begins after the batch that recorded its point, and another thread has already moved on.
+LATE_BLOCK = [(0, 1, 0, 0, 1), (0, 2, 0, 0, 0), (2, 0, 0, 1, 1), (6, 1, 1, 1, 0), (6, 1, 1, 1, 1)]
+
+
+@example(LATE_BLOCK, [])
 @given(EVENTS, st.lists(st.integers(0, 60), max_size=6))
 @settings(max_examples=150, deadline=None)
 def test_batches_do_not_matter(events: Sequence[tuple[int, int, int, int, int]], cuts: list[int]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phaseprof.recording.series import MAX_READINGS, Series
+from phaseprof.recording.series import MAX_READINGS, Series, Sums
 
 PAIRS = st.lists(st.tuples(st.integers(0, 60), st.floats(allow_nan=False)), max_size=60)
 
@@ -56,25 +58,38 @@ def test_old_readings_are_thinned_evenly_and_the_newest_is_kept(n: int) -> None:
 
 
 def test_deltas_of_one_generation_are_added_up() -> None:
-    series = Series()
+    sums = Sums()
 
-    for generation, delta in ((0, 1.0), (0, 2.0), (1, 5.0)):
-        series.add(generation, delta)
+    for generation, delta in ((0, 1.0), (3, 2.0), (0, 2.0), (1, 5.0)):
+        sums.put(generation, delta)
 
-    assert list(series) == [(0, 3.0), (1, 5.0)]
+    assert list(sums) == [(0, 3.0), (1, 5.0), (3, 2.0)]
 
 
-@given(st.lists(st.tuples(st.integers(0, 20), st.integers(-9, 9)), max_size=40))
-def test_sums_many_at_once_are_sums_one_by_one(pairs: list[tuple[int, int]]) -> None:
-    pairs = sorted(pairs, key=lambda pair: pair[0])
-    one_by_one, at_once = Series(), Series()
-    sums: dict[int, float] = {}
+DELTAS = st.lists(st.tuples(st.integers(-1, 9 * MAX_READINGS), st.integers(-9, 9)), max_size=60)
+
+
+@given(DELTAS, st.integers(0, 3 * MAX_READINGS), st.randoms(use_true_random=False))
+@settings(max_examples=25, deadline=None)
+def test_sums_do_not_depend_on_the_order_of_deltas(pairs: list[tuple[int, int]], n: int, order: Random) -> None:
+    pairs = [*pairs, *((g, g % 7) for g in range(n))]
+    one_by_one, at_once = Sums(), Sums()
     for generation, value in pairs:
-        one_by_one.add(generation, value)
-        sums[generation] = sums.get(generation, 0.0) + value
-    half = len(sums) // 2
+        one_by_one.put(generation, value)
+    order.shuffle(pairs)
 
-    at_once.add_many(list(sums)[:half], list(sums.values())[:half])
-    at_once.add_many(list(sums)[half:], list(sums.values())[half:])
+    at_once.extend([g for g, _ in pairs], [v for _, v in pairs])
 
     assert list(at_once) == list(one_by_one)
+    assert len(at_once) <= MAX_READINGS
+    assert sum(at_once.values) == sum(v for _, v in pairs)
+
+
+def test_thinned_sums_stand_for_the_generations_that_follow() -> None:
+    sums = Sums()
+    sums.extend(range(MAX_READINGS + 1), [1.0] * (MAX_READINGS + 1))
+    sums.put(-1, 5.0)
+
+    assert sums.stride == 2
+    assert list(sums)[:3] == [(-1, 5.0), (0, 2.0), (2, 2.0)]
+    assert sums.slot(7) == 6

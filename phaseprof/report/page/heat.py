@@ -10,7 +10,7 @@ from statistics import median
 import numpy as np
 
 from phaseprof.recording.model import OUTSIDE, ProcessRun
-from phaseprof.recording.series import Series
+from phaseprof.recording.series import Sums
 from phaseprof.report.page.charts import Chart
 from phaseprof.report.page.words import is_bytes, metric_words, plural
 
@@ -34,7 +34,7 @@ def charge_metrics(process: ProcessRun) -> list[str]:
     return sorted(found, key=lambda m: (m != "anonymous_bytes", not m.endswith("allocated_bytes"), m))
 
 
-def charges_of(process: ProcessRun, metric: str) -> dict[str, Series]:
+def charges_of(process: ProcessRun, metric: str) -> dict[str, Sums]:
     """Return the charges of a metric by phase, in the order in which phases were first used."""
     order = [*dict.fromkeys(process.phase_names), OUTSIDE]
     found = {phase: series for (phase, name), series in process.charges.items() if name == metric and len(series)}
@@ -48,7 +48,8 @@ def phase_charges(process: ProcessRun, metric: str) -> list[PhaseCharge]:
         inside = [(g, v) for g, v in series if g >= 0]
         later = [v for g, v in inside if g > inside[0][0]]
         if inside:
-            rows.append(PhaseCharge(phase, sum(v for _, v in inside), median(later) if later else inside[0][1]))
+            typical = median(later) / series.stride if later else inside[0][1]
+            rows.append(PhaseCharge(phase, sum(v for _, v in inside), typical))
     return rows
 
 
