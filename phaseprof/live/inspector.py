@@ -13,7 +13,7 @@ from phaseprof.live.escalation import HOLDERS_NS, Escalation, Investigation
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
 from phaseprof.live.tracking import TrackList
-from phaseprof.live.watching import Watched, WatchList
+from phaseprof.live.watching import Watched, WatchList, counts_of
 from phaseprof.probes import census, heap, sizes
 from phaseprof.probes.gc_watch import GcWatch
 from phaseprof.probes.registry import PROBES, available_probes
@@ -195,9 +195,7 @@ class Inspector:
             for cls, count in counts.items():
                 name = census.type_name(cls)
                 names[name] = names.get(name, 0) + count
-            watched = {
-                cls: sum(counts.get(sub, 0) for sub in with_subclasses([cls])) for cls in self._watches.classes()
-            }
+            watched = counts_of(self._watches.classes(), counts)
         finally:
             counts.clear()
         figures["n_objects"] = float(sum(names.values()))

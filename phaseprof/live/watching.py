@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Union, cast
 
 from phaseprof.errors import UsageError
-from phaseprof.probes.typeinfo import namespace, type_name
+from phaseprof.probes import census
+from phaseprof.probes.typeinfo import hashes_plainly, namespace, type_name, with_subclasses
 
 Expected = Union[int, tuple[int, int], None]  # noqa: UP007 - evaluated at run time on Python 3.10
 
@@ -128,6 +129,22 @@ class WatchList:
             elif before != entry.count:
                 broken.append(entry)
         return broken
+
+
+def counts_of(classes: Iterable[type], tally: Mapping[type, int]) -> dict[type, int]:
+    """Count the instances of classes, subclasses included, from a census of exact types.
+
+    Classes that a census leaves out, since hashing them may run a metaclass's Python, are counted in a pass of their
+    own.  Cost: nothing, but for those 30 ns an object of the heap.
+    """
+    families = {cls: with_subclasses([cls]) for cls in classes}
+    found = {
+        cls: sum(tally.get(sub, 0) for sub in family)
+        for cls, family in families.items()
+        if all(hashes_plainly(type(sub)) for sub in family)
+    }
+    left_out = [cls for cls in families if cls not in found]
+    return {**found, **(census.watched_counts(left_out) if left_out else {})}
 
 
 def find_class(dotted: str) -> type | None:

@@ -13,8 +13,9 @@ import pytest
 
 from phaseprof import Profiler
 from phaseprof.errors import ExpectationError, PhaseprofWarning, UsageError
+from phaseprof.live import families
 from phaseprof.live.tracking import TrackList
-from phaseprof.live.watching import WatchList, check_expected
+from phaseprof.live.watching import WatchList, check_expected, counts_of
 from phaseprof.recording.model import ProcessRun
 
 Read = Callable[[Profiler], ProcessRun]
@@ -264,6 +265,16 @@ def test_a_hostile_metaclass_is_watched_without_being_asked(make: Make, recorded
 
     assert kept is not None
     assert recorded(profiler).series[END, "watched/Guarded"].values == [1, 1]
+
+
+def test_what_a_census_leaves_out_is_counted_all_the_same() -> None:
+    guarded = Hostile("Guarded", (), {})
+    kept = [object.__new__(guarded), Env()]
+
+    counts = counts_of([Env, guarded], families.census_figures()[1])
+
+    assert [counts[cls] for cls in (guarded, Env)] == [1, 1]
+    assert len(kept) == 2
 
 
 def test_a_class_that_cannot_be_hashed_is_refused() -> None:
