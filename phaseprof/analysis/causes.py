@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from phaseprof.analysis.symptoms import Symptom
 from phaseprof.recording import format as fmt
 
 _INDEX = re.compile(r"\[[^\]]*\]")
 _LENGTH = re.compile(r", [\d,]+( entries)?\)")
+_TIMES = re.compile(r" x(…|[\d,]+)$")
 
 TENSORS = frozenset({"Tensor", "Parameter", "Buffer", "UntypedStorage"})
 # A type whose growth in number is known by a kind of its own.
@@ -29,7 +31,8 @@ PLUMBING = CONTAINERS | {
     "property", "object", "_HashedSeq", "Event", "Condition", "RLock", "lock", "KeyedRef", "Context", "slice",
     "list_iterator", "dict_items", "dict_keyiterator", "mappingproxy", "NoneType", "_thread.lock",
 }  # fmt: skip
-
+# Plumbing that a program's author wrote down as such, the most telling first.
+WRITTEN = ("function", "generator", "coroutine", "partial", "method", "traceback", "frame")
 
 # Of the survivors of a type that mixes dead cycles with living objects, this share must go in a collection.
 FREED_SHARE = 0.3
@@ -133,8 +136,9 @@ def place_of(holder: fmt.Holder) -> tuple[str, ...]:
 
 
 def normalised(steps: Iterable[str]) -> tuple[str, ...]:
-    """Drop what differs between two looks at one place, and whether a step is the last (then without parentheses)."""
-    return tuple(_LENGTH.sub(")", _INDEX.sub("[...]", step)).replace("(", "").replace(")", "") for step in steps)
+    """Drop what differs between two looks at one place: numbers, repeats, and whether a step is the last."""
+    plain = (_TIMES.sub("", _LENGTH.sub(")", _INDEX.sub("[...]", step))) for step in steps)
+    return tuple(step for step, _ in groupby(step.replace("(", "").replace(")", "") for step in plain))
 
 
 def _tells_more(symptom: Symptom, cause: Cause) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, Cause, is_plumbing
+from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, WRITTEN, Cause, is_plumbing
 from phaseprof.analysis.symptoms import Symptom
 from phaseprof.records import Finding
 from phaseprof.units import format_bytes, format_duration
@@ -24,7 +24,7 @@ def name_kind(cause: Cause) -> tuple[str, str | None]:
     item = cause.item
     inside = cause.subjects()
     if cause.is_garbage:
-        return "garbage", _telling(cause) or ("Tensor" if cause.of_kind("storages/") else item or None)
+        return "garbage", _telling(cause) or ("Tensor" if cause.of_kind("storages/") else _of_ring(inside, item))
     if _holds_graph(cause) and (item in TENSORS or not item or is_plumbing(item)):
         return "autograd graph", "Tensor"
     if item in KIND_OF_TYPE:
@@ -39,6 +39,11 @@ def name_kind(cause: Cause) -> tuple[str, str | None]:
     if telling is not None:
         return KIND_OF_TYPE.get(telling, "objects"), telling
     return _name_container(cause, inside)
+
+
+def _of_ring(inside: set[str], item: str) -> str | None:
+    """Of a ring of plumbing, name what somebody wrote down rather than the tuples and dicts inside it."""
+    return next((kind for kind in WRITTEN if kind in inside), item or None)
 
 
 def _holds_graph(cause: Cause) -> bool:

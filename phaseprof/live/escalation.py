@@ -128,6 +128,11 @@ class Escalation:
         begins = any(one.family is not None and not one.births.has_baseline for one in followed)
         young = not complete and (self._budget.share is not None or not (begins or moved))
         with HeapView([i.family for i in followed if i.family is not None], young=young) as view:
+            if young:
+                view.young_objects()
+                if self._has_moved():  # our own list of them may set off a collection
+                    moved = True
+                    young = view.young = self._budget.share is not None
             for one in followed:
                 if one.family is None or (young and not one.family.has_young and not self._reads_whole(one)):
                     continue
@@ -293,6 +298,9 @@ class Escalation:
         path, explains = common_path(firsts)
         record = self._holder_record(one, path, explains, len(choices))
         record.retained_bytes = each
+        items = [item_after(path.steps, *(path.container or ("", -1))) for path in firsts]
+        if len(set(items)) > max(2, len(items) // 2):  # classes made on the go: each has a name of its own
+            record.item = one.subject
         self._add(record)
         if path.root == "garbage":
             one.stage, one.since = "collect", self._generation

@@ -40,6 +40,8 @@ class BirthLedger:
         self._old: set[int] | None = None
         # Born here and since moved to the old generation: missing from a look at the young, and not dead for that.
         self._grown_old: set[int] = set()
+        # Last seen by a complete look, which does not tell the young from the old.
+        self._either: set[int] = set()
 
     @property
     def has_baseline(self) -> bool:
@@ -65,14 +67,7 @@ class BirthLedger:
         born = self._born
         if complete:
             self._old.intersection_update(now)
-        missing = [identity for identity in born if identity not in now]
-        if complete or not moved:
-            for identity in missing:
-                is_young = identity not in self._grown_old and born[identity].generation == generation
-                if complete or is_young:
-                    del born[identity]
-        else:
-            self._grown_old.update(missing)
+        self._miss([identity for identity in born if identity not in now], generation, complete=complete, moved=moved)
         for identity, size in now.items():
             if identity in self._old:
                 continue
@@ -81,6 +76,20 @@ class BirthLedger:
                 born[identity] = Birth(owner, generation, size)
         self._grown_old.difference_update(now)
         self._grown_old.intersection_update(born)
+        self._either = born.keys() & now.keys() if complete else self._either.difference(now)
+
+    def _miss(self, missing: Collection[int], generation: int, *, complete: bool, moved: bool) -> None:
+        """Forget what died; what a look at the young does not show may have grown old instead."""
+        if not complete and moved:
+            self._grown_old.update(missing)
+            return
+        for identity in missing:
+            if complete:
+                del self._born[identity]
+            elif identity in self._either:
+                self._grown_old.add(identity)
+            elif identity not in self._grown_old and self._born[identity].generation == generation:
+                del self._born[identity]
 
     def disown(self, identities: Collection[int]) -> None:
         """Take these for older than the first reading: nobody's births, such as what the profiler itself keeps."""

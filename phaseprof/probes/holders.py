@@ -25,6 +25,7 @@ _EXTRA_LEVELS = 4
 _MAX_CHOICES = 3
 _INDEX = re.compile(r"\[[^\]]*\]")
 _COUNT = re.compile(r", [\d,]+( entries)?\)")
+_TIMES = re.compile(r" x[\d,]+$")
 
 
 @dataclass(frozen=True)
@@ -167,12 +168,16 @@ def common_path(paths: Sequence[HolderPath]) -> tuple[HolderPath, int]:
 
 
 def _shape(path: HolderPath) -> tuple[str, ...]:
-    return tuple(_COUNT.sub(")", _INDEX.sub("[...]", step)) for step in path.steps)
+    return tuple(map(_without_numbers, path.steps))
+
+
+def _without_numbers(step: str) -> str:
+    return _TIMES.sub(" x…", _COUNT.sub(")", _INDEX.sub("[...]", step)))
 
 
 def _merge(texts: tuple[str, ...]) -> str:
     first = texts[0]
-    return first if all(text == first for text in texts) else _COUNT.sub(")", _INDEX.sub("[...]", first))
+    return first if all(text == first for text in texts) else _without_numbers(first)
 
 
 def draw(suspects: Sequence[object], filename: str, *, max_depth: int = 5) -> None:

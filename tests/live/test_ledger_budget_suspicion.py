@@ -99,6 +99,18 @@ def test_a_young_one_missing_from_a_young_reading_is_dead_unless_it_may_have_mov
         assert set(ledger.survivors(9, 1)) == left
 
 
+def test_one_that_was_old_already_at_its_first_complete_reading_keeps_its_birth() -> None:
+    ledger = BirthLedger()
+    ledger.see(alive(), None, 0)
+    ledger.see(alive(1, 2), "collect", 1, moved=True)
+    ledger.see(alive(2), None, 1, complete=False)
+    ledger.see(alive(), "train", 1, complete=False)
+
+    ledger.see(alive(1), None, 1)
+
+    assert {i: birth.phase for i, birth in ledger.survivors(9, 1).items()} == {1: "collect"}
+
+
 def test_outside_phases_has_a_name() -> None:
     ledger = BirthLedger()
     ledger.see(alive(), None, 0)

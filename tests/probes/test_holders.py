@@ -598,3 +598,83 @@ class TestManners:
         paths = find_holders([home.items[0], home.items[9]])
 
         assert [path.steps[-1] for path in paths] == ["[0] Item", "[-1] Item"]
+
+
+# --- long chains --------------------------------------------------------------------------------------------------
+
+
+class Span:
+    def __init__(self, enclosing=None):
+        self.enclosing = enclosing
+
+
+class SlotSpan:
+    __slots__ = ("enclosing",)
+
+    def __init__(self, enclosing=None):
+        self.enclosing = enclosing
+
+
+class LinkedBothWays:
+    def __init__(self, enclosing=None):
+        self.enclosing = enclosing
+        if enclosing is not None:
+            enclosing.inner = self
+
+
+class Diverged(Exception):
+    def __init__(self, cause=None):
+        super().__init__("diverged")
+        self.__cause__ = cause
+
+
+class Tracer:
+    def __init__(self, made_of, n_links):
+        self.current = made_of()
+        for _ in range(n_links):
+            self.current = made_of(self.current)
+
+    def oldest(self, link):
+        found = self.current
+        while getattr(found, link) is not None:
+            found = getattr(found, link)
+        return found
+
+
+@pytest.mark.parametrize(
+    ("made_of", "link"), [(Span, "enclosing"), (SlotSpan, "enclosing"), (Diverged, "__cause__")]
+)
+@pytest.mark.parametrize("n", [4, 8, 3_000])
+def test_a_chain_is_climbed_to_what_holds_its_head(made_of, link, n):
+    tracer = Tracer(made_of, n)
+
+    [path] = find_holders([tracer.oldest(link)])
+
+    name = made_of.__name__
+    assert path.steps[-3:] == (f".current ({name})", f".{link} ({name}) x{n - 1:,}", f".{link} {name}")
+
+
+def test_two_equal_links_are_told_one_by_one():
+    tracer = Tracer(Span, 2)
+
+    [path] = find_holders([tracer.oldest("enclosing")])
+
+    assert path.steps[-3:] == (".current (Span)", ".enclosing (Span)", ".enclosing Span")
+
+
+def test_a_chain_linked_both_ways_ends_somewhere():
+    tracer = Tracer(LinkedBothWays, 500)
+
+    [path] = find_holders([tracer.oldest("enclosing")])
+
+    assert ".current (LinkedBothWays)" in path.steps
+
+
+def test_chains_that_differ_in_length_agree():
+    tracer = Tracer(Span, 40)
+    paths = find_holders([tracer.oldest("enclosing"), tracer.current.enclosing.enclosing.enclosing.enclosing])
+
+    path, explains = common_path(paths)
+
+    assert explains == 2
+    assert path.steps[-2:] == (".enclosing (Span) x…", ".enclosing Span")

@@ -36,9 +36,10 @@ class Node:
         root: set where the chain ends.
         truncated: it has more holders than were kept.
         expanded: its holders were looked for.
+        jump: a parent far up a chain of objects of one type, the text of a link of that chain, and how many there are.
     """
 
-    __slots__ = ("accounted", "expanded", "level", "obj", "parents", "root", "truncated")
+    __slots__ = ("accounted", "expanded", "jump", "level", "obj", "parents", "root", "truncated")
 
     def __init__(self, obj: object, level: int, root: Root | None = None) -> None:
         self.obj = obj
@@ -48,6 +49,7 @@ class Node:
         self.accounted = 0
         self.truncated = False
         self.expanded = False
+        self.jump: tuple[Node, str, int] | None = None
 
 
 def ancestors(node: Node) -> list[Node]:

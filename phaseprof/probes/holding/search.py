@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from phaseprof.probes.holding.chains import chain_ends, climb
 from phaseprof.probes.holding.graph import Node, ancestors
 from phaseprof.probes.holding.reading import is_our_code, is_unsafe
 from phaseprof.probes.holding.roots import Roots, is_record
@@ -26,6 +27,8 @@ _MAX_REFERRERS = 20_000
 _MAX_HIDDEN_PASSES = 6
 # References counted in every Node: its own slot, and the argument of ``sys.getrefcount``.
 _OWN_REFERENCES = 2
+# Levels after which chains of one type are looked for.
+_CHAINS_AT = (5, 12, 24)
 # Objects that the interpreter never frees carry a count in this range (3.12+).
 _IMMORTAL = 1 << 29
 
@@ -71,6 +74,7 @@ class Search:
     def __exit__(self, *exc_info: object) -> None:
         for node in self._nodes.values():
             node.parents.clear()
+            node.jump = None
             node.obj = None
         self._nodes.clear()
         self.suspects.clear()
@@ -82,6 +86,8 @@ class Search:
             frontier = self._expand(frontier, level)
             if level == 1:
                 frontier += self._hidden([n for n in self.suspects if not (n.parents and gc.is_tracked(n.obj))], level)
+            if level in _CHAINS_AT:
+                frontier = [*self._climb(frontier, level), *frontier]
             if not frontier:
                 frontier = self._hidden(self._unexplained(), level)
             if not frontier or is_done(level):
@@ -181,6 +187,18 @@ class Search:
                 self._hidden_passes += 1
                 frontier += self._link(find(wanted), level)
         return list(dict.fromkeys(frontier))
+
+    def _climb(self, frontier: list[Node], level: int) -> list[Node]:
+        """Go to the far end of what looks like a long chain, and return the nodes that are new."""
+        heads = []
+        for node in chain_ends(frontier, iter(self._nodes.values())):
+            found = climb(node.obj)
+            if found is not None and id(found.head) not in self._nodes:
+                head = self._node(found.head, level)
+                node.parents.append(head)
+                node.jump = (head, found.link, found.n_links)
+                heads.append(head)
+        return heads
 
     def _in_torch(self, wanted: dict[int, object]) -> list[tuple[object, object]]:
         return parents_in_torch({identity: obj for identity, obj in wanted.items() if may_be_held_by_torch(obj)})

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 import threading
 import types
+from collections.abc import Iterator
 from typing import Any, cast
 
 from phaseprof.probes.holding import reading
@@ -13,6 +16,8 @@ from phaseprof.probes.holding.frames import code_name
 from phaseprof.probes.holding.graph import Node
 
 _PREFERRED_LOCAL_AVOIDS = "self"
+# Equal steps in a row that are told as one.
+_MANY_ALIKE = 3
 _NAMED = (types.FunctionType, types.BuiltinFunctionType, *SUSPENDED)
 
 
@@ -60,21 +65,31 @@ def _method_name(method: types.MethodType) -> str:
 
 
 def steps_of(nodes: tuple[Node, ...]) -> tuple[str, ...]:
-    """Return the steps of a path.
+    """Return the steps of a path; a step that repeats itself stands once, with how often: ``.cause (Error) x14``.
 
     Args:
         nodes: the path, root first, the suspect last.
     """
     chain = tuple(node.obj for node in nodes)
     text, at = _first(nodes, chain)
-    steps = [text] if text else []
+    steps = [(text, 1)] if text else []
     last = len(chain) - 1
     while at < last:
-        link, at = hop(chain, at)
+        jump = nodes[at + 1].jump
+        if jump is not None and jump[0] is nodes[at]:
+            link, times, at = jump[1], jump[2], at + 1
+        else:
+            (link, at), times = hop(chain, at), 1
         what = label(chain[at])
         is_plain_end = at == last and not reading.is_one_of(chain[at], SUSPENDED) and reading.length(chain[at]) is None
-        steps.append(f"{link} {what}" if is_plain_end else f"{link} ({what})")
-    return tuple(steps)
+        steps.append((f"{link} {what}" if is_plain_end and times == 1 else f"{link} ({what})", times))
+    return tuple(_folded(steps))
+
+
+def _folded(steps: list[tuple[str, int]]) -> Iterator[str]:
+    for text, alike in itertools.groupby(steps, key=operator.itemgetter(0)):
+        repeats = [times for _, times in alike]
+        yield from [text] * len(repeats) if sum(repeats) < _MANY_ALIKE else [f"{text} x{sum(repeats):,}"]
 
 
 def _first(nodes: tuple[Node, ...], chain: Chain) -> tuple[str, int]:
