@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from phaseprof.errors import PhaseprofError, ProbeUnavailable
+from phaseprof.errors import ProbeUnavailable
 from phaseprof.live import families, suspicion
 from phaseprof.live.budget import Budget
-from phaseprof.live.containers import ContainerWatch
 from phaseprof.live.devices import Devices
 from phaseprof.live.escalation import HOLDERS_NS, Escalation, Investigation
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
+from phaseprof.live.suspects import AT, Suspects
 from phaseprof.live.tracking import TrackList
 from phaseprof.live.watching import Watched, WatchList, counts_of
 from phaseprof.probes import census, heap, sizes
@@ -19,9 +19,7 @@ from phaseprof.probes.gc_watch import GcWatch
 from phaseprof.probes.registry import PROBES, available_probes
 from phaseprof.probes.typeinfo import with_subclasses
 from phaseprof.recording import format as fmt
-from phaseprof.recording.series import Series
 
-AT = "generation end"
 COUNTERS = ("limits", "children", "descriptors", "threads", "shared memory", "malloc")
 # Under a budget: generations between censuses, the first few closer together so that suspicion can arise.
 TYPES_EVERY, FIRST_TYPES_EVERY = 3, 2
@@ -32,10 +30,6 @@ SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
 BLOCKS_EACH, MOST_SHARED_BLOCKS = 2.2, 350_000
 # Without a budget: walk at every generation while suspicion may arise, then as seldom as a census under one.
 SETTLED, DECIDED = 4, 10
-# Series that may point at a leak, and the least rise a generation that is worth a look.
-LEAST = {"_bytes": 256.0, "python_blocks": 8.0, "_count": 0.1}
-NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "children", "children_private_bytes",
-          "shm_bytes", "shm_segments", "shm_user_segments", "graph_nodes")  # fmt: skip
 
 
 class Inspector:
@@ -62,8 +56,8 @@ class Inspector:
         self._probes, missing = available_probes({name: PROBES[name] for name in COUNTERS})
         for name, why in missing:
             recorder.note(f"{name}: not measured: {why}")
+        self.suspects = Suspects(recorder, self.escalation, self._probes, budget.clock)
         self._gc = GcWatch()
-        self._containers = ContainerWatch()
         self._counts: dict[str, int] = {}
         self._last_done: dict[str, int] = {}
         self._told_gone: set[str] = set()
@@ -109,7 +103,7 @@ class Inspector:
                 self._last_done[job] = generation
         self.escalation.at_generation_end(generation)
         with self._budget.spending("suspicion"):
-            self._look_for_suspects(generation)
+            self.suspects.look(generation)
         self.looks_at_boundaries = self.escalation.looks_at_boundaries
         if generation % 10 == 0:
             self._recorder.add(self.cost(generation))
@@ -136,7 +130,7 @@ class Inspector:
         if job == "tracked":
             return bool(self._tracked.getters) and generation % self._settings.track_every == 0
         if self._budget.share is None:
-            eager = generation < SETTLED or (self._is_rising() and generation < DECIDED)
+            eager = generation < SETTLED or (self.suspects.is_rising() and generation < DECIDED)
             walks = (eager or generation % TYPES_EVERY == 0) and self._may_walk()
             return walks == (job == "heap walk")  # a walk counts types on the way
         return self._is_worth(job, generation)
@@ -155,7 +149,7 @@ class Inspector:
             return generation >= suspicion.WARM_UP and since >= every
         if any(key.startswith(("count/", "watched/")) for key in self.escalation.done):
             return False
-        return self._is_rising() and since >= TYPES_EVERY and self._may_walk()
+        return self.suspects.is_rising() and since >= TYPES_EVERY and self._may_walk()
 
     def _may_walk(self) -> bool:
         """Whether a walk to untracked objects does no harm: it writes the reference count of each.
@@ -163,17 +157,10 @@ class Inspector:
         Where forked children share those pages, that gives every child's memory a copy of its own.  A census writes
         only to what the collector writes to as well, so it is always allowed.
         """
-        children, blocks, tracked = map(self._series, ("children", "python_blocks", "n_objects"))
+        children, blocks, tracked = map(self.suspects.series, ("children", "python_blocks", "n_objects"))
         if children is None or blocks is None or not children.last:
             return True
         return tracked is not None and blocks.last - BLOCKS_EACH * tracked.last < MOST_SHARED_BLOCKS
-
-    def _is_rising(self) -> bool:
-        """Whether the exact counters of the allocators rise."""
-        return any(suspicion.rise(self._series(metric)) > 0 for metric in ("malloc_in_use_bytes", "python_blocks"))
-
-    def _series(self, metric: str) -> Series | None:
-        return self._recorder.model.series.get((AT, metric))
 
     def _do(self, job: str, generation: int) -> list[Watched]:
         if job == "watched":
@@ -237,7 +224,7 @@ class Inspector:
             broken = self._watches.update(counts, generation)
             for cls, entry in entries.items():
                 key = f"watched/{entry.name}"
-                rises = entry in broken or suspicion.rise(self._series(key)) > 0
+                rises = entry in broken or suspicion.rise(self.suspects.series(key)) > 0
                 if rises and self.escalation.wants(key, generation):
                     family = families.TypeFamily(key, with_subclasses([cls]))
                     self.escalation.start(Investigation(key, entry.name, generation, family=family))
@@ -274,7 +261,7 @@ class Inspector:
             figures["pinned_bytes"] = float(reading.pinned.buffer_bytes)
         figures.update(self._changed_counts(reading.counts))
         figures.update(families.graph_nodes())
-        self._containers.see(reading.containers, generation)
+        self.suspects.containers.see(reading.containers, generation)
         self._record(generation, figures)
 
     def _changed_counts(self, counts: Mapping[str, int]) -> dict[str, float]:
@@ -284,86 +271,16 @@ class Inspector:
         self._counts = dict(counts)
         return {f"count/{name}": float(count) for name, count in changed.items()}
 
-    # --- suspicion --------------------------------------------------------------------------------------------------
-
-    def _look_for_suspects(self, generation: int, *, readings: int = suspicion.LEAST_READINGS) -> None:
-        ends = ((metric, series) for (at, metric), series in self._recorder.model.series.items() if at == AT)
-        found = suspicion.candidates(ends, LEAST, readings=readings)
-        self._suspect_types([c for c in found if c.metric.startswith("count/")], generation, readings)
-        for candidate in found:
-            self._suspect_other(candidate, generation)
-        self._suspect_containers(generation)
-
-    def _suspect_types(self, found: list[suspicion.Candidate], generation: int, readings: int) -> None:
-        wanted = [c for c in found if self.escalation.wants(c.metric, generation)]
-        if not wanted:
-            return
-        telling = [c for c in wanted if not c.metric.endswith(suspicion.GRAPH_NODE_ENDINGS)]
-        if readings < suspicion.LEAST_READINGS:  # too little to tell a library's functions and dicts from a leak
-            telling = [c for c in telling if suspicion.type_tier(c.metric) < suspicion.PLUMBING_TIER]
-        ranked = sorted(telling, key=lambda c: (suspicion.type_tier(c.metric), -c.per_generation))[:8]
-        classes = families.classes_by_name({c.metric.removeprefix("count/") for c in ranked})
-        try:
-            for candidate in ranked:
-                own_types = classes.get(candidate.metric.removeprefix("count/"))
-                if own_types:
-                    family = families.TypeFamily(candidate.metric, own_types)
-                    rate = candidate.per_generation
-                    self.escalation.start(Investigation(family.key, family.subject, generation, family, rate=rate))
-        finally:
-            classes.clear()
-
-    def _suspect_other(self, candidate: suspicion.Candidate, generation: int) -> None:
-        metric = candidate.metric
-        family: families.Family | None = None
-        if metric.startswith("storages/") and metric.endswith("_bytes"):
-            family = families.StorageFamily()
-        elif metric == "arrays_bytes":
-            family = families.ArrayFamily()
-        elif metric == "graph_nodes":
-            family = families.GraphFamily()
-        if family is not None:
-            if self.escalation.wants(family.key, generation):
-                rate = candidate.per_generation if metric.endswith("_bytes") else 0.0
-                self.escalation.start(Investigation(family.key, family.subject, generation, family, rate=rate))
-            return
-        if metric in NATIVE and self.escalation.wants(metric, generation):
-            reader = self._reader_of(metric)
-            if reader is not None:
-                self.escalation.start(Investigation(metric, metric, generation, counter=reader))
-
-    def _reader_of(self, metric: str) -> families.Reader | None:
-        for probe in self._probes:
-            try:
-                known = probe.read()
-            except PhaseprofError:
-                continue
-            if metric in known:
-                return lambda probe=probe: probe.read().get(metric)  # type: ignore[misc]
-        return None
-
-    def _suspect_containers(self, generation: int) -> None:
-        for identity, grown in self._containers.steadiest(4):
-            kind = grown.kind.rpartition(".")[2]
-            key = f"container/{kind}@{identity:x}"
-            if (AT, key) not in self._recorder.model.series:
-                for at, length in grown.history[:-1]:
-                    self._record(at, {key: float(length)})
-            if self.escalation.wants(key, generation):
-                family = families.ContainerFamily(key, kind, identity)
-                self.escalation.start(Investigation(key, kind, generation, container=family))
-            self._record(generation, {key: float(grown.history[-1][1])})
-
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def finish(self) -> None:
         """Complete what waits, because findings are asked for now and no phase is running."""
         self._recorder.fold()
         generation = self._recorder.generation
-        if self._budget.share is not None and self._is_rising() and not self._recorder.model.holders:
+        if self._budget.share is not None and self.suspects.is_rising() and not self._recorder.model.holders:
             with self._budget.spending("final look", asked=True):
                 self._walk_heap(generation)
-                self._look_for_suspects(generation, readings=2)
+                self.suspects.look(generation, readings=2)
                 self.escalation.hurry()
         with self._budget.spending("final look", asked=True):
             if self._watches.entries and self._budget.share is not None and generation >= 0:

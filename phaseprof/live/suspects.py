@@ -1,0 +1,133 @@
+"""From series that look suspicious to investigations: what deserves a closer look, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from phaseprof.errors import PhaseprofError
+from phaseprof.live import families, suspicion
+from phaseprof.live.containers import ContainerWatch
+from phaseprof.live.escalation import Escalation, Investigation
+from phaseprof.live.recorder import Recorder
+from phaseprof.probes.protocol import Probe
+from phaseprof.recording import format as fmt
+from phaseprof.recording.series import Series
+
+AT = "generation end"
+# Series that may point at a leak, and the least rise a generation that is worth a look.
+LEAST = {"_bytes": 256.0, "python_blocks": 8.0, "_count": 0.1}
+# The exact counters of the allocators, and the rise a generation at which a leak is worth some haste.
+ALLOCATORS = {"malloc_in_use_bytes": 16_384.0, "python_blocks": 100.0}
+NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "children", "children_private_bytes",
+          "shm_bytes", "shm_segments", "shm_user_segments", "graph_nodes")  # fmt: skip
+# Families that are looked at together, of types and of containers.
+MOST_TYPES, MOST_CONTAINERS = 8, 4
+
+
+class Suspects:
+    """Looks through the series of a recording and starts investigations.
+
+    Args:
+        recorder: whose model holds the series.
+        escalation: runs the investigations.
+        probes: the counters that can be read at phase boundaries.
+        clock: nanoseconds.
+    """
+
+    def __init__(
+        self, recorder: Recorder, escalation: Escalation, probes: Sequence[Probe], clock: Callable[[], int]
+    ) -> None:
+        self._recorder = recorder
+        self._escalation = escalation
+        self._probes = probes
+        self._clock = clock
+        self.containers = ContainerWatch()
+
+    def series(self, metric: str) -> Series | None:
+        """Return a series read at the end of generations."""
+        return self._recorder.model.series.get((AT, metric))
+
+    def is_rising(self) -> bool:
+        """Whether the exact counters of the allocators rise."""
+        return any(suspicion.rise(self.series(metric)) > 0 for metric in ALLOCATORS)
+
+    def is_urgent(self) -> bool:
+        """Whether they rise by enough, with nobody to blame yet."""
+        return any(suspicion.rise(self.series(metric)) > least for metric, least in ALLOCATORS.items())
+
+    def look(self, generation: int, *, readings: int = suspicion.LEAST_READINGS) -> None:
+        """Start an investigation of everything that looks suspicious and is not looked at already.
+
+        Args:
+            generation: ordinal of the current one.
+            readings: how many a series must have; two are enough where the allocators' counters rise as well.
+        """
+        ends = [(metric, series) for (at, metric), series in self._recorder.model.series.items() if at == AT]
+        found = suspicion.candidates(ends, LEAST, readings=readings)
+        self._suspect_types([c for c in found if c.metric.startswith("count/")], generation, readings)
+        for candidate in found:
+            self._suspect_other(candidate, generation)
+        self._suspect_containers(generation)
+
+    def _suspect_types(self, found: list[suspicion.Candidate], generation: int, readings: int) -> None:
+        wanted = [c for c in found if self._escalation.wants(c.metric, generation)]
+        if not wanted:
+            return
+        telling = [c for c in wanted if not c.metric.endswith(suspicion.GRAPH_NODE_ENDINGS)]
+        if readings < suspicion.LEAST_READINGS:  # too little to tell a library's functions and dicts from a leak
+            telling = [c for c in telling if suspicion.type_tier(c.metric) < suspicion.PLUMBING_TIER]
+        ranked = sorted(telling, key=lambda c: (suspicion.type_tier(c.metric), -c.per_generation))[:MOST_TYPES]
+        classes = families.classes_by_name({c.metric.removeprefix("count/") for c in ranked})
+        try:
+            for candidate in ranked:
+                own_types = classes.get(candidate.metric.removeprefix("count/"))
+                if own_types:
+                    family = families.TypeFamily(candidate.metric, own_types)
+                    rate = candidate.per_generation
+                    self._escalation.start(Investigation(family.key, family.subject, generation, family, rate=rate))
+        finally:
+            classes.clear()
+
+    def _suspect_other(self, candidate: suspicion.Candidate, generation: int) -> None:
+        metric = candidate.metric
+        family: families.Family | None = None
+        if metric.startswith("storages/") and metric.endswith("_bytes"):
+            family = families.StorageFamily()
+        elif metric == "arrays_bytes":
+            family = families.ArrayFamily()
+        elif metric == "graph_nodes":
+            family = families.GraphFamily()
+        if family is not None:
+            if self._escalation.wants(family.key, generation):
+                rate = candidate.per_generation if metric.endswith("_bytes") else 0.0
+                self._escalation.start(Investigation(family.key, family.subject, generation, family, rate=rate))
+            return
+        if metric in NATIVE and self._escalation.wants(metric, generation):
+            reader = self._reader_of(metric)
+            if reader is not None:
+                self._escalation.start(Investigation(metric, metric, generation, counter=reader))
+
+    def _reader_of(self, metric: str) -> families.Reader | None:
+        for probe in self._probes:
+            try:
+                known = probe.read()
+            except PhaseprofError:
+                continue
+            if metric in known:
+                return lambda probe=probe: probe.read().get(metric)  # type: ignore[misc]
+        return None
+
+    def _suspect_containers(self, generation: int) -> None:
+        for identity, grown in self.containers.steadiest(MOST_CONTAINERS):
+            kind = grown.kind.rpartition(".")[2]
+            key = f"container/{kind}@{identity:x}"
+            if (AT, key) not in self._recorder.model.series:
+                for at, length in grown.history[:-1]:
+                    self._record(at, {key: float(length)})
+            if self._escalation.wants(key, generation):
+                family = families.ContainerFamily(key, kind, identity)
+                self._escalation.start(Investigation(key, kind, generation, container=family))
+            self._record(generation, {key: float(grown.history[-1][1])})
+
+    def _record(self, generation: int, figures: dict[str, float]) -> None:
+        self._recorder.add(fmt.Metrics(self._clock(), generation, figures, AT))
