@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from phaseprof.analysis.symptoms import Symptom
+from phaseprof.analysis.symptoms import NOT_FOUND, Symptom, speaks_for_most
 from phaseprof.recording import format as fmt
 
 _INDEX = re.compile(r"\[[^\]]*\]")
@@ -31,6 +31,11 @@ PLUMBING = CONTAINERS | {
     "property", "object", "_HashedSeq", "Event", "Condition", "RLock", "lock", "KeyedRef", "Context", "slice",
     "list_iterator", "dict_items", "dict_keyiterator", "mappingproxy", "NoneType", "_thread.lock",
 }  # fmt: skip
+# Modules whose types of these names are meant.
+STANDARD = frozenset({
+    "builtins", "types", "functools", "collections", "weakref", "threading", "_thread", "_weakref", "_contextvars",
+    "contextvars", "asyncio", "_asyncio", "torch", "typing", "string", "re",
+})  # fmt: skip
 # Plumbing that a program's author wrote down as such, the most telling first.
 WRITTEN = ("function", "generator", "coroutine", "partial", "method", "traceback", "frame")
 
@@ -40,12 +45,30 @@ FREED_SHARE = 0.3
 _NODE = re.compile(r"Backward\d+$|^AccumulateGrad$|^UntypedStorage$")
 # Types that a path shows by another name than their own.
 _SHOWN_AS = {"_lru_cache_wrapper": "lru_cache"}
-NO_ROOT = frozenset({"outside Python", "garbage", "unknown (search stopped)", ""})
+NO_ROOT = NOT_FOUND | {"garbage"}
 
 
-def is_plumbing(subject: str) -> bool:
-    """Whether a type only carries or accompanies others."""
-    return subject in PLUMBING or _NODE.search(subject) is not None
+def is_plumbing(name: str) -> bool:
+    """Whether a type only carries or accompanies others; a program's own ``Event`` does not.
+
+    Args:
+        name: qualified, or short where no more is known.
+    """
+    module, _, short = name.rpartition(".")
+    if module and module.partition(".")[0] not in STANDARD:
+        return False
+    return short in PLUMBING or _NODE.search(short) is not None
+
+
+def carries(symptom: Symptom) -> bool:
+    """Whether what grows is plumbing."""
+    return is_plumbing(symptom.key.partition("/")[2].partition("@")[0] or symptom.key)
+
+
+def is_standard(symptom: Symptom) -> bool:
+    """Whether the type that grows comes with Python or with torch, and is not the program's own."""
+    module = symptom.key.partition("/")[2].rpartition(".")[0]
+    return not module or module.partition(".")[0] in STANDARD
 
 
 @dataclass
@@ -86,6 +109,12 @@ class Cause:
         """Symptoms whose key begins with one of the prefixes."""
         return [s for key, s in self.symptoms.items() if key.startswith(prefixes)]
 
+    @property
+    def ends_at_plumbing(self) -> bool:
+        """Whether the item is a type that only carries others, or there is none."""
+        named = [s for s in self.of_kind("count/", "watched/") if s.subject == self.item]
+        return not self.item or (all(map(carries, named)) if named else is_plumbing(self.item))
+
     def subjects(self) -> set[str]:
         """Short names of the types that grow."""
         return {s.subject for s in self.of_kind("count/", "watched/")}
@@ -105,8 +134,8 @@ def join(symptoms: Mapping[str, Symptom]) -> list[Cause]:
         if not symptom.rises:
             continue
         holder = symptom.holder
-        if holder is None:
-            alone.append(Cause(None, {key: symptom}))
+        if holder is None or (symptom.births is None and not speaks_for_most(holder)):
+            alone.append(Cause(None, {key: symptom}))  # a sample without a common holder is no evidence
             continue
         dead = _was_freed(symptom) or (is_confirmed and holder.root == "garbage" and symptom.collected is None)
         place = ("garbage",) if dead else place_of(holder)
@@ -152,7 +181,7 @@ def _tells_more(symptom: Symptom, cause: Cause) -> bool:
 def _weight(symptom: Symptom) -> int:
     if symptom.key.startswith("container/"):
         return 0
-    return 1 if is_plumbing(symptom.subject) else 2
+    return 1 if carries(symptom) else 2
 
 
 def _adopt_orphans(causes: list[Cause]) -> list[Cause]:
@@ -175,7 +204,7 @@ def _adopt_orphans(causes: list[Cause]) -> list[Cause]:
 
 
 def _belongs(orphan: Cause, home: Cause) -> bool:
-    if all(key.startswith("count/") and is_plumbing(s.subject) for key, s in orphan.symptoms.items()):
+    if all(key.startswith("count/") and carries(s) for key, s in orphan.symptoms.items()):
         return any(s.judgement.verdict == "leak" for s in home.symptoms.values())
     return bool(_phases(home) & _phases(orphan)) and _fits(home, orphan)
 
@@ -200,7 +229,7 @@ def _merge_nested(held: Mapping[tuple[str, ...], Cause]) -> list[Cause]:
             kept[place] = held[place]
             continue
         whole, inner = kept[outer], held[place]
-        if whole.holder is not None and not whole.holder.container and is_plumbing(whole.item):
+        if whole.holder is not None and not whole.holder.container and whole.ends_at_plumbing:
             whole.holder = inner.holder  # the outer one ends at what only carries the inner one's object
         whole.symptoms.update(inner.symptoms)
     return list(kept.values())

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 
-from phaseprof.analysis.causes import Cause, is_plumbing, join
+from phaseprof.analysis.causes import Cause, carries, is_standard, join
 from phaseprof.analysis.counters import counter_causes, is_explained
 from phaseprof.analysis.limits import Horizon
 from phaseprof.analysis.naming import (
+    ALLOCATED,
     ITEM_BYTES,
     advise,
+    allocated_per_generation,
     bytes_per_generation,
     counted_phase,
     main_symptom,
@@ -76,8 +78,10 @@ def _finding(
 ) -> Finding:
     kind, subject = name_kind(cause)
     main = main_symptom(cause, kind, subject)
-    rate = bytes_per_generation(cause)
-    backing = _backing(symptoms, rate) if main.judgement.verdict == "too short" else None
+    rate = bytes_per_generation(cause, allocated_per_generation(symptoms))
+    is_followed = any(s.births is not None for s in cause.symptoms.values())
+    estimate = rate if is_followed else bytes_per_generation(cause)
+    backing = _backing(symptoms, estimate) if main.judgement.verdict == "too short" else None
     if main.judgement.verdict == "too short" and _breaks_more_and_more(process, main):
         main = replace(main, judgement=replace(main.judgement, verdict="leak"))
     elif backing is not None:
@@ -117,7 +121,7 @@ def _backing(symptoms: Mapping[str, Symptom], rate: float) -> Symptom | None:
     Counters are read every generation and have no noise, a census only when the budget allows: where memory in use
     leaks by a good part of what the cause is estimated to take, the two are one.
     """
-    for metric in ("malloc_in_use_bytes", "anonymous_bytes"):
+    for metric in ALLOCATED:
         symptom = symptoms.get(metric)
         if symptom is not None and symptom.judgement.verdict == "leak" and symptom.judgement.slope >= 0.3 * rate > 0:
             return symptom
@@ -165,7 +169,9 @@ def _is_trifle(process: ProcessRun, cause: Cause) -> bool:
     if cause.subjects() & process.watches.keys():
         return False
     rate = bytes_per_generation(cause)
-    if all(is_plumbing(s.subject) for s in cause.symptoms.values()):
+    if cause.is_garbage and all(map(is_standard, cause.of_kind("count/", "watched/"))):
+        return rate < LEAST_ANONYMOUS_BYTES  # what libraries leave to the collector it takes before it comes to much
+    if all(map(carries, cause.symptoms.values())):
         # Nothing but lists, dicts and sets: caches and leftovers of libraries, until they come to something.
         if not cause.is_rooted:
             return rate < LEAST_ANONYMOUS_BYTES

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
-from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, WRITTEN, Cause, is_plumbing
+from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, WRITTEN, Cause, carries
 from phaseprof.analysis.symptoms import Symptom
 from phaseprof.records import Finding
 from phaseprof.units import format_bytes, format_duration
 
 # Bytes charged to a tracked object, and to an item of a container, whose own size was not measured.
 OBJECT_BYTES, ITEM_BYTES = 200.0, 64.0
+ALLOCATED = ("malloc_in_use_bytes", "anonymous_bytes")
 # What a bare graph node takes in C++: 5.6 KB for the eight of a small network's step.
 NODE_BYTES = 700.0
 
@@ -25,11 +27,11 @@ def name_kind(cause: Cause) -> tuple[str, str | None]:
     inside = cause.subjects()
     if cause.is_garbage:
         return "garbage", _telling(cause) or ("Tensor" if cause.of_kind("storages/") else _of_ring(inside, item))
-    if _holds_graph(cause) and (item in TENSORS or not item or is_plumbing(item)):
+    if _holds_graph(cause) and (item in TENSORS or cause.ends_at_plumbing):
         return "autograd graph", "Tensor"
     if item in KIND_OF_TYPE:
         return KIND_OF_TYPE[item], item
-    if item and not is_plumbing(item):
+    if not cause.ends_at_plumbing:
         return "objects", item
     if cause.of_kind("storages/"):
         return "tensors", "Tensor"
@@ -55,7 +57,8 @@ def _holds_graph(cause: Cause) -> bool:
 def _telling(cause: Cause) -> str | None:
     """The type that says most: the user's own before tensors, the heaviest first; nothing if all are plumbing."""
     subjects = cause.subjects()
-    own = {subject for subject in subjects - set(KIND_OF_TYPE) if not is_plumbing(subject)}
+    telling = {s.subject for s in cause.of_kind("count/", "watched/") if not carries(s)}
+    own = telling - set(KIND_OF_TYPE)
     known = subjects & set(KIND_OF_TYPE)
     return max(sorted(own or known), key=cause.weight_of, default=None)
 
@@ -80,22 +83,35 @@ def main_symptom(cause: Cause, kind: str, subject: str | None) -> Symptom:
         key=lambda s: (
             s.judgement.verdict != "leak",
             not s.key.startswith(wanted) if wanted else s.subject != subject,
-            is_plumbing(s.subject),
+            carries(s),
             -s.judgement.confidence,
         ),
     )
     return ranked[0]
 
 
-def bytes_per_generation(cause: Cause) -> float:
-    """Estimate the growth of a cause in bytes a generation, from the best measure there is."""
+def bytes_per_generation(cause: Cause, ceiling: float = math.inf) -> float:
+    """Estimate the growth of a cause in bytes a generation, from the best measure there is.
+
+    Args:
+        cause: whose growth is wanted.
+        ceiling: what the counters of the allocators grew by; what is estimated from a few objects cannot come to more,
+            since those may hold each other or what was there before.
+    """
     measured = [s.judgement.slope for s in cause.of_kind("storages/", "arrays_bytes", "graph_bytes")]
     counted = [s.judgement.slope * _each(s) for s in cause.of_kind("count/")]
     items = [s.judgement.slope * _each_item(s) for s in cause.of_kind("container/")]
     plain = cause.of_kind("malloc_", "anonymous_", "children_private", "shm_bytes", "tracked/")
     other = [s.judgement.slope for s in plain]
     nodes = [s.judgement.slope * NODE_BYTES for s in cause.of_kind("graph_nodes")]
-    return max([0.0, *measured, *counted, *items, *other, *nodes])
+    return max([0.0, *measured, *other, min(ceiling, max([0.0, *counted, *items, *nodes]))])
+
+
+def allocated_per_generation(symptoms: Mapping[str, Symptom]) -> float:
+    """Bytes a generation by which memory in use grows on the host and on devices; infinite where that is not known."""
+    host = [s.judgement.slope for key in ALLOCATED if (s := symptoms.get(key)) is not None and s.rises]
+    devices = [s.judgement.slope for key, s in symptoms.items() if key.endswith("/allocated_bytes") and s.rises]
+    return max(host) + sum(devices) if host else math.inf
 
 
 def _each_item(symptom: Symptom) -> float:
@@ -115,7 +131,7 @@ def name_phase(cause: Cause, main: Symptom) -> str | None:
     """The phase of the main symptom's survivors, else of the most telling other one."""
     if main.phase():
         return main.phase()
-    others = sorted(cause.symptoms.values(), key=lambda s: (is_plumbing(s.subject), s.key.startswith("container/")))
+    others = sorted(cause.symptoms.values(), key=lambda s: (carries(s), s.key.startswith("container/")))
     return next((s.phase() for s in others if s.phase()), None)
 
 

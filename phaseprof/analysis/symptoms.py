@@ -29,6 +29,8 @@ PLAIN_METRICS = (
 )  # fmt: skip
 
 
+# Roots of holder records that name nobody.
+NOT_FOUND = frozenset({"outside Python", "unknown (search stopped)", ""})
 # Families whose members are followed one by one; of all others only the level is known.
 FOLLOWED = ("count/", "watched/", "storages/", "arrays", "graph", "container/")
 
@@ -62,7 +64,8 @@ class Symptom:
     def rises(self) -> bool:
         """Whether the series grows with no end in sight, or was looked at closer before it could be judged."""
         if self.judgement.verdict == "too short":
-            return self.judgement.growth > 0 and (self.holder is not None or self.births is not None)
+            is_held = self.holder is not None and speaks_for_most(self.holder)
+            return self.judgement.growth > 0 and (is_held or self.births is not None)
         return self.judgement.verdict in ("leak", "growing")
 
     def phase(self) -> str | None:
@@ -88,7 +91,7 @@ def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:
         evidence = Evidence(at, key, tuple(series.generations), tuple(series.values))
         found[key] = Symptom(
             key, judgement, evidence,
-            births=_newest(process.births, family), holder=_newest(process.holders, family),
+            births=_newest(process.births, family), holder=_best_holder(process.holders, family),
             collected=_newest(process.collected, family),
         )  # fmt: skip
     return found
@@ -170,6 +173,18 @@ class _Filed(Protocol):
 
 
 R = TypeVar("R", bound=_Filed)
+
+
+def _best_holder(records: Sequence[fmt.Holder], subject: str) -> fmt.Holder | None:
+    """The newest record that says who holds most of those asked; where none does, the newest of all."""
+    told = [record for record in records if record.subject == subject]
+    good = [record for record in told if speaks_for_most(record) and record.root not in NOT_FOUND]
+    return next(reversed(good or told), None)
+
+
+def speaks_for_most(record: fmt.Holder) -> bool:
+    """Whether the path explains at least half of the survivors that were asked."""
+    return 2 * record.explains >= record.asked
 
 
 def _newest(records: Sequence[R], subject: str) -> R | None:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 # Spent before any wall time has passed, so that short programs get a first look; the rest of the run pays for it by a
 # share a little below the one allowed, so that a run of a minute keeps within it.
 CREDIT_NS, STEADY = 25_000_000, 0.5
+# While memory in use rises and nobody is known to hold it: an advance, once in a run, and the whole share.
+ADVANCE_NS = 150_000_000
 
 
 class Budget:
@@ -17,11 +19,15 @@ class Budget:
     Args:
         share: of wall time, for example 0.02; ``None`` admits everything.
         clock: nanoseconds, monotonic.
+
+    Attributes:
+        is_urgent: memory leaks, as far as the counters tell, and it is not known where.
     """
 
     def __init__(self, share: float | None, clock: Callable[[], int]) -> None:
         self.share = share
         self.clock = clock
+        self.is_urgent = False
         self._began = clock()
         self.spent_ns: defaultdict[str, int] = defaultdict(int)
         self.asked_ns: defaultdict[str, int] = defaultdict(int)
@@ -44,7 +50,8 @@ class Budget:
         """How much may be spent now; infinite without a bound."""
         if self.share is None:
             return float("inf")
-        return CREDIT_NS + STEADY * self.share * self.wall_ns - self.total_ns
+        credit, pace = (CREDIT_NS + ADVANCE_NS, 1.0) if self.is_urgent else (CREDIT_NS, STEADY)
+        return credit + pace * self.share * self.wall_ns - self.total_ns
 
     def estimate_ns(self, job: str, fallback_ns: int) -> int:
         """What ``job`` cost the last time, or ``fallback_ns`` if it never ran."""

@@ -7,14 +7,14 @@ births at phase boundaries, then one search for holders, then (for dead cycles o
 from __future__ import annotations
 
 import gc
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from phaseprof.live.budget import Budget
 from phaseprof.live.families import ContainerFamily, Family, HeapView, Reader, TypeFamily
 from phaseprof.live.ledger import UNSEEN, BirthLedger, DeltaLedger, PhaseShare
-from phaseprof.probes import autograd, sizes
+from phaseprof.live.retained import graph_bytes, item_after, item_of, own_bytes
+from phaseprof.live.suspicion import PLUMBING_TIER, type_tier
 from phaseprof.probes.holders import HolderPath, common_path, find_holder_choices
 from phaseprof.probes.own import own_ids
 from phaseprof.recording import format as fmt
@@ -27,6 +27,8 @@ OLD_ENOUGH = 2  # generations a survivor must have outlived
 PATIENCE = 12  # generations to wait for survivors before the suspicion is laid aside
 AGAIN_AFTER = 10
 MOST_COLLECTIONS = 2
+# What a path may end at without naming a holder.
+NO_ROOTS = frozenset({"garbage", "outside Python", "unknown (search stopped)"})
 # Types of which both the program and the profiler have instances.
 MIXED = frozenset({"list", "dict", "tuple", "set", "deque", "defaultdict", "OrderedDict"})
 BIRTHS_DEBT_NS = 20_000_000  # a few generations are followed without a gap; what is overdrawn is saved later
@@ -69,12 +71,18 @@ class Escalation:
         self._generation = -1
         self._collections = 0
         self.gap = False
+        self.has_named = False
         self._n_confirmed = 0
 
     @property
     def looks_at_boundaries(self) -> bool:
         """Whether phase boundaries are being read."""
         return bool(self.open)
+
+    @property
+    def follows_things(self) -> bool:
+        """Whether something with an identity is under investigation that may well be what leaks."""
+        return any(one.counter is None and _is_telling(one) for one in self.open.values())
 
     def wants(self, key: str, generation: int) -> bool:
         """Tell whether a suspect should be looked at now: not under way, and not looked at lately."""
@@ -84,6 +92,8 @@ class Escalation:
     def start(self, suspect: Investigation) -> None:
         """Begin to look at a suspect, if there is room beside the others."""
         if len(self.open) < MAX_AT_ONCE:
+            if self._budget.share is not None and suspect.family is not None and not suspect.family.has_young:
+                suspect.stage = "holders"  # following it takes a whole look at each boundary; counters tell the phase
             self.open[suspect.key] = suspect
 
     def phase_of(self, subject: str) -> str | None:
@@ -270,7 +280,8 @@ class Escalation:
             choices = find_holder_choices(asked, ignore=[id(asked)])
             for one, begin, end in spans:
                 each = graph_bytes(asked[begin:end]) if one.key == "graph" else own_bytes(asked[begin:end])
-                self._tell_holder(one, choices[begin:end], each)
+                item = item_of(asked[begin]) if one.container is not None and end > begin else ""
+                self._tell_holder(one, choices[begin:end], each, item)
         finally:
             asked.clear()
 
@@ -290,7 +301,9 @@ class Escalation:
         sample = set(everyone[:: max(1, len(everyone) // SAMPLED)])
         return one.family.pick(view, sample, SAMPLED)
 
-    def _tell_holder(self, one: Investigation, choices: Sequence[Sequence[HolderPath]], each: int) -> None:
+    def _tell_holder(
+        self, one: Investigation, choices: Sequence[Sequence[HolderPath]], each: int, item: str
+    ) -> None:
         firsts = [paths[0] for paths in choices if paths]
         if not firsts:
             self._close(one)
@@ -301,7 +314,9 @@ class Escalation:
         items = [item_after(path.steps, *(path.container or ("", -1))) for path in firsts]
         if len(set(items)) > max(2, len(items) // 2):  # classes made on the go: each has a name of its own
             record.item = one.subject
+        record.item = item or record.item
         self._add(record)
+        self.has_named = self.has_named or (path.root not in NO_ROOTS and _is_telling(one))
         if path.root == "garbage":
             one.stage, one.since = "collect", self._generation
         else:
@@ -339,6 +354,7 @@ class Escalation:
             for one in waiting:
                 asked = set(before.get(one.key, ())) & set(one.births.survivors(self._generation, 1))
                 freed = asked - set(after.get(one.key, ()))
+                self.has_named = self.has_named or bool(freed)
                 self._add(fmt.Collected(self._clock(), self._generation, one.key, len(asked), len(freed)))
         for one in waiting:
             self._close(one)
@@ -349,47 +365,12 @@ class Escalation:
             return {family.key: family.identities(view) for family in followed}
 
 
+def _is_telling(one: Investigation) -> bool:
+    """Whether it is more than plumbing, of which every program has some that grows."""
+    return not isinstance(one.family, TypeFamily) or type_tier(one.key) < PLUMBING_TIER
+
+
 def _are_enough(shares: Mapping[str, PhaseShare], rate: float) -> bool:
     """Whether survivors account for a good part of one generation's rise, in bytes or, for plain objects, in number."""
     size = sum(share.size_bytes for share in shares.values())
     return (size or sum(share.count for share in shares.values())) >= ENOUGH * rate
-
-
-_ITEM = re.compile(r"\(?([A-Za-z_][\w.<>]*)(?:, [\d,]+)?\)?$")
-# Types that are shown with the name of what they run.
-_CARRIER = re.compile(r"\b(Task|method|function|generator|async generator|partial) |\((coroutine|cell) ")
-SIZE_DEADLINE_S = 0.05
-
-
-def item_after(steps: Sequence[str], container: str, length: int) -> str:
-    """Name the type of what the growing container holds: the step after it on the path, else the last."""
-    shown = f"({container.rpartition('.')[2]}, {length:,}"
-    at = next((n for n, step in enumerate(steps[:-1]) if shown in step), -1)
-    step = steps[at + 1] if at >= 0 else steps[-1] if steps else ""
-    carrier = _CARRIER.search(step)
-    if carrier:
-        return carrier[1] or carrier[2]
-    found = _ITEM.search(step)
-    return found[1] if found else ""
-
-
-def own_bytes(survivors: Sequence[object]) -> int:
-    """Return what one survivor reaches that the others do not, in bytes, on average; -1 if nothing was asked."""
-    if not survivors:
-        return -1
-    named = {str(number): survivor for number, survivor in enumerate(survivors[-3:])}
-    try:
-        if len(named) == 1:
-            return sizes.deep_size(next(iter(named.values())), deadline_s=SIZE_DEADLINE_S).bytes
-        found = sizes.deep_sizes(named, deadline_s=SIZE_DEADLINE_S)
-        return round(sum(size.bytes - size.shared_bytes for size in found.names.values()) / len(named))
-    finally:
-        named.clear()
-
-
-def graph_bytes(survivors: Sequence[object]) -> int:
-    """Return the bytes that the graphs behind the survivors saved, for one survivor on average."""
-    if not survivors:
-        return -1
-    reading = autograd.walk_graph(survivors, max_nodes=20_000, deadline_s=SIZE_DEADLINE_S)  # type: ignore[arg-type]
-    return round(reading.saved_bytes / len(survivors))

@@ -23,6 +23,9 @@ from phaseprof.recording import format as fmt
 COUNTERS = ("limits", "children", "descriptors", "threads", "shared memory", "malloc")
 # Under a budget: generations between censuses, the first few closer together so that suspicion can arise.
 TYPES_EVERY, FIRST_TYPES_EVERY = 3, 2
+# In haste, when memory in use rises and nobody is known to hold it: a census each generation, so many times, that lists
+# containers of this length as well.
+MOST_HASTY, LONG = 4, 16
 # Probes that take milliseconds, and how often they are read under a budget.
 SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
 # Allocator blocks that go with a tracked object in code and classes, and how many others may be written to while forked
@@ -61,7 +64,7 @@ class Inspector:
         self._counts: dict[str, int] = {}
         self._last_done: dict[str, int] = {}
         self._told_gone: set[str] = set()
-        self._n_types = 0
+        self._n_types = self._n_hasty = 0
         self._counters_read = self._clock()
         self.looks_at_boundaries = False
 
@@ -96,6 +99,9 @@ class Inspector:
         if self._has_time_for_counters():
             with self._budget.spending("counters"):
                 self._read_counters(generation)
+        self._budget.is_urgent = (
+            self._budget.share is not None and self.suspects.is_urgent() and not self.escalation.has_named
+        )
         for job in sorted(_FIRST_COST, key=lambda j: (self._last_done.get(j, -1), _FIRST_COST[j])):
             if self._is_due(job, generation) and self._budget.admits(job, _FIRST_COST[job], spare=_SPARE.get(job, 1)):
                 with self._budget.spending(job):
@@ -103,7 +109,7 @@ class Inspector:
                 self._last_done[job] = generation
         self.escalation.at_generation_end(generation)
         with self._budget.spending("suspicion"):
-            self.suspects.look(generation)
+            self.suspects.look(generation, readings=2 if self._budget.is_urgent else suspicion.LEAST_READINGS)
         self.looks_at_boundaries = self.escalation.looks_at_boundaries
         if generation % 10 == 0:
             self._recorder.add(self.cost(generation))
@@ -138,16 +144,19 @@ class Inspector:
     def _is_worth(self, job: str, generation: int) -> bool:
         """Under a budget: count types every few generations, walk to untracked objects only where memory calls for it.
 
-        A walk costs four times a census, so it waits until exact counters of the allocators rise while no type that
-        was counted explains it; one early walk gives the later ones something to compare with.
+        A walk costs four times a census, so it waits until exact counters of the allocators rise while nothing that
+        was counted explains it.  In haste a census lists containers as well, which makes most walks needless.
         """
         if self.escalation.open and self._budget.room_ns() < 2 * self._budget.estimate_ns("holders", HOLDERS_NS):
             return False  # what is left is needed for the closer look
         since = generation - self._last_done.get(job, -TYPES_EVERY)
+        is_explained = self.escalation.has_named or self.escalation.follows_things
         if job == "types":
             every = TYPES_EVERY if self._n_types >= suspicion.LEAST_READINGS else FIRST_TYPES_EVERY
+            if self._budget.is_urgent and not is_explained and self._n_hasty < MOST_HASTY:
+                every = 1
             return generation >= suspicion.WARM_UP and since >= every
-        if any(key.startswith(("count/", "watched/")) for key in self.escalation.done):
+        if is_explained or (self._budget.is_urgent and self._n_hasty < 2):
             return False
         return self.suspects.is_rising() and since >= TYPES_EVERY and self._may_walk()
 
@@ -176,7 +185,10 @@ class Inspector:
     def _count_types(self, generation: int) -> list[Watched]:
         """Count every tracked object by type, and on the way the watched classes, storages and graph nodes."""
         self._n_types += 1
-        figures, counts = families.census_figures()
+        self._n_hasty += self._budget.is_urgent
+        figures, counts, containers = families.census_figures(LONG if self._budget.is_urgent else None)
+        if containers:
+            self.suspects.containers.see(containers, generation)
         names: dict[str, int] = {}
         try:
             for cls, count in counts.items():
@@ -248,7 +260,7 @@ class Inspector:
         self._record(generation, figures)
 
     def _walk_heap(self, generation: int) -> None:
-        reading = heap.read_heap(min_length=2 if self._budget.share is None else 16)
+        reading = heap.read_heap(min_length=2 if self._budget.share is None else LONG)
         figures: dict[str, float] = {"n_objects": float(reading.n_objects)}
         for device, (count, size) in reading.storages.items():
             figures[f"storages/{device}_count"] = float(count)
@@ -277,7 +289,7 @@ class Inspector:
         """Complete what waits, because findings are asked for now and no phase is running."""
         self._recorder.fold()
         generation = self._recorder.generation
-        if self._budget.share is not None and self.suspects.is_rising() and not self._recorder.model.holders:
+        if self._budget.share is not None and self.suspects.is_rising() and not self.escalation.has_named:
             with self._budget.spending("final look", asked=True):
                 self._walk_heap(generation)
                 self.suspects.look(generation, readings=2)

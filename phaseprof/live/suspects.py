@@ -22,6 +22,8 @@ NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "chi
           "shm_bytes", "shm_segments", "shm_user_segments", "graph_nodes")  # fmt: skip
 # Families that are looked at together, of types and of containers.
 MOST_TYPES, MOST_CONTAINERS = 8, 4
+# In haste, items a container must have gained at its one rise.
+MANY_ITEMS = 8
 
 
 class Suspects:
@@ -67,7 +69,7 @@ class Suspects:
         self._suspect_types([c for c in found if c.metric.startswith("count/")], generation, readings)
         for candidate in found:
             self._suspect_other(candidate, generation)
-        self._suspect_containers(generation)
+        self._suspect_containers(generation, readings)
 
     def _suspect_types(self, found: list[suspicion.Candidate], generation: int, readings: int) -> None:
         wanted = [c for c in found if self._escalation.wants(c.metric, generation)]
@@ -117,8 +119,11 @@ class Suspects:
                 return lambda probe=probe: probe.read().get(metric)  # type: ignore[misc]
         return None
 
-    def _suspect_containers(self, generation: int) -> None:
-        for identity, grown in self.containers.steadiest(MOST_CONTAINERS):
+    def _suspect_containers(self, generation: int, readings: int) -> None:
+        in_haste = readings < suspicion.LEAST_READINGS
+        for identity, grown in self.containers.steadiest(MOST_CONTAINERS, least_walks=1 if in_haste else readings):
+            if grown.history[-1][1] - grown.history[0][1] < (MANY_ITEMS if in_haste else 1):
+                continue
             kind = grown.kind.rpartition(".")[2]
             key = f"container/{kind}@{identity:x}"
             if (AT, key) not in self._recorder.model.series:
@@ -127,7 +132,8 @@ class Suspects:
             if self._escalation.wants(key, generation):
                 family = families.ContainerFamily(key, kind, identity)
                 self._escalation.start(Investigation(key, kind, generation, container=family))
-            self._record(generation, {key: float(grown.history[-1][1])})
+            if grown.history[-1][0] == generation:
+                self._record(generation, {key: float(grown.history[-1][1])})
 
     def _record(self, generation: int, figures: dict[str, float]) -> None:
         self._recorder.add(fmt.Metrics(self._clock(), generation, figures, AT))

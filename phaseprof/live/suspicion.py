@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -59,26 +59,19 @@ def candidates(
     return found
 
 
-def steepest(found: Sequence[Candidate], most: int) -> list[Candidate]:
-    """Keep the candidates that rise fastest."""
-    return sorted(found, key=lambda c: -c.per_generation)[:most]
-
-
 # The Python objects of graph nodes are made by whoever looks at the graph; the graph is followed as a whole.
 GRAPH_NODE_ENDINGS = ("Backward0", "Backward1", "Backward2", "AccumulateGrad", "UntypedStorage")
 _LIBRARIES = ("torch", "numpy", "phaseprof", "asyncio", "concurrent", "threading", "multiprocessing", "collections",
               "builtins", "weakref", "functools", "importlib", "_frozen_importlib", "types", "re", "enum", "abc",
               "typing", "inspect", "sre_parse")  # fmt: skip
 _TELLING = frozenset({"Tensor", "Parameter", "ndarray", "Thread", "Process", "type", "SharedMemory", "socket", "Popen"})
-
-
 PLUMBING_TIER = 2
 
 
 def type_tier(metric: str) -> int:
-    """Rank a type by how much its name tells: the user's own, then tensors and the like, then plumbing."""
+    """Rank a type by how much its name tells: the user's own, then tensors and the like, then plumbing and builtins."""
     name = metric.removeprefix("count/")
     module, _, short = name.rpartition(".")
     if short in _TELLING:
         return 1
-    return PLUMBING_TIER if module.partition(".")[0] in _LIBRARIES else 0
+    return PLUMBING_TIER if not module or module.partition(".")[0] in _LIBRARIES else 0

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
-from phaseprof.probes.tensors import plain_torch, storages_of
+from phaseprof.probes.tensors import leaf_test, plain_torch, storages_of
 from phaseprof.probes.typeinfo import mro, namespace
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def leaves_with_graph(tensors: Sequence[torch.Tensor]) -> list[int]:
     if torch is None:
         return []
     base = torch._C.TensorBase
-    is_leaf, wants, grad = base.is_leaf.__get__, base.requires_grad.__get__, base.grad.__get__
+    is_leaf, wants, grad = leaf_test(torch), base.requires_grad.__get__, base.grad.__get__
     found = []
     with plain_torch(torch):
         for index, tensor in enumerate(tensors):
@@ -219,7 +219,10 @@ class _Walk:
         """Add every node behind the tensor that was not met yet."""
         if self._torch is None or self.truncated:
             return
-        first = self._torch._C.TensorBase.grad_fn.__get__(tensor)
+        try:
+            first = self._torch._C.TensorBase.grad_fn.__get__(tensor)
+        except RuntimeError:  # a view whose base was changed behind autograd's back
+            return
         if first is None or id(first) in self._seen:
             return
         at = len(self.nodes)
@@ -255,7 +258,7 @@ class _Walk:
     def saved(self) -> Iterator[torch.Tensor]:
         """Yield what the nodes saved, one tensor after the other, leaves left out; stops at the deadline."""
         assert self._torch is not None or not self.nodes
-        is_leaf = self._torch._C.TensorBase.is_leaf.__get__ if self._torch is not None else bool
+        is_leaf = leaf_test(self._torch) if self._torch is not None else bool
         wants = self._torch._C.TensorBase.requires_grad.__get__ if self._torch is not None else bool
         for at, node in enumerate(self.nodes):
             if self._is_late(at):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     import torch
 
-__all__ = ["HeapReading", "container_lengths", "read_heap"]
+__all__ = ["HeapReading", "container_lengths", "read_heap", "tracked_containers"]
 
 # Exact types whose length is a C field: no stranger's __len__ can run.
 CONTAINERS: tuple[type, ...] = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
@@ -95,6 +95,14 @@ def read_heap(
         finally:
             reached.clear()
             found.clear()
+
+
+def tracked_containers(tracked: walk.Tracked, min_length: int) -> dict[int, tuple[str, int, int]]:
+    """List builtin containers as ``read_heap`` does, those only that the collector tracks.
+
+    Cost: 100 ns an object of the heap.
+    """
+    return _long_containers(tracked, [], min_length)
 
 
 def container_lengths(ids: Collection[int], *, reach_untracked: bool = True) -> dict[int, int]:

@@ -65,14 +65,34 @@ def tensors_with_graph() -> list[torch.Tensor]:
     torch = loaded_torch()
     if torch is None:
         return []
-    is_leaf = torch._C.TensorBase.is_leaf.__get__
     tensors = live_tensors()
     try:
         with plain_torch(torch):
-            # A tensor with a grad_fn is no leaf; asking for grad_fn itself would make a Python object for each node.
-            return [t for t in tensors if not is_leaf(t)]
+            return not_leaves(tensors, torch)
     finally:
         tensors.clear()
+
+
+def not_leaves(tensors: Iterable[torch.Tensor], library: ModuleType) -> list[torch.Tensor]:
+    """Return those that have a ``grad_fn``: a tensor with one is no leaf, and asking for it would make an object."""
+    is_leaf = leaf_test(library)
+    return [tensor for tensor in tensors if not is_leaf(tensor)]
+
+
+def leaf_test(library: ModuleType) -> Callable[[torch.Tensor], bool]:
+    """Return a function that tells leaves, among them those tensors of which autograd refuses to speak.
+
+    A view made without gradients whose base was then changed in place raises when it is asked for its history.
+    """
+    ask = library._C.TensorBase.is_leaf.__get__
+
+    def is_leaf(tensor: torch.Tensor) -> bool:
+        try:
+            return bool(ask(tensor))
+        except RuntimeError:
+            return True
+
+    return is_leaf
 
 
 def storages_of(
@@ -158,7 +178,7 @@ class _StorageReader:
         self._fills = _fill_test(torch)
         self._numel, self._item_size = base.numel, base.element_size
         self._device = base.device.__get__
-        self._requires_grad, self._is_leaf = base.requires_grad.__get__, base.is_leaf.__get__
+        self._requires_grad, self._is_leaf = base.requires_grad.__get__, leaf_test(torch)
         self._grad = base.grad.__get__
         self._device_names: dict[object, str] = {}
         self._plain_types: dict[int, bool] = {}

@@ -17,11 +17,10 @@ from phaseprof.live.escalation import (
     PATIENCE,
     Escalation,
     Investigation,
-    item_after,
-    own_bytes,
 )
 from phaseprof.live.families import ContainerFamily, TypeFamily
 from phaseprof.live.ledger import BirthLedger
+from phaseprof.live.retained import item_after, own_bytes
 from phaseprof.probes import own
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from phaseprof.live.budget import CREDIT_NS, STEADY, Budget
 from phaseprof.live.ledger import BirthLedger, DeltaLedger
-from phaseprof.live.suspicion import Candidate, candidates, rise, steepest
+from phaseprof.live.suspicion import candidates, rise
 from phaseprof.recording.model import OUTSIDE
 from phaseprof.recording.series import Series
 
@@ -234,12 +234,6 @@ def test_the_floor_is_chosen_by_the_end_of_the_name() -> None:
     found = candidates([("a_bytes", growing), ("b_count", growing), ("c", growing)], {"_bytes": 256.0, "_count": 0.5})
 
     assert [candidate.metric for candidate in found] == ["b_count", "c"]
-
-
-def test_the_steepest_are_kept() -> None:
-    found = [Candidate("slow", 1.0), Candidate("fast", 9.0), Candidate("middle", 5.0)]
-
-    assert [candidate.metric for candidate in steepest(found, 2)] == ["fast", "middle"]
 
 
 def test_what_grew_old_unseen_is_not_taken_for_dead() -> None:

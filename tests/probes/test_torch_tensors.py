@@ -9,7 +9,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from phaseprof.probes import heap, sizes, tensors
+from phaseprof.live import families
+from phaseprof.probes import autograd, heap, sizes, tensors
+from phaseprof.probes.autograd import walk_graph
+from phaseprof.probes.holders import find_holders
 from phaseprof.probes.large import large_objects
 
 torch = pytest.importorskip("torch")
@@ -299,3 +302,25 @@ def test_cuda_storages_are_listed_by_their_device():
 
     assert (4000, "cuda:0") in tensors.storage_sizes().values()
     del kept
+
+
+def test_a_view_that_autograd_refuses_to_speak_of_spoils_no_reading():
+    base = torch.ones(4, 4, requires_grad=True) * 1
+    with torch.no_grad():
+        view = base[0]
+    base.mul_(2)
+    with pytest.raises(RuntimeError):
+        _ = view.grad_fn
+    kept = [view]
+
+    figures = families.census_figures().figures
+    found = tensors.tensors_with_graph()
+    [path] = find_holders(kept, ignore=[id(kept)])
+
+    assert figures["graph_nodes"] >= 2
+    assert any(tensor is base for tensor in found)
+    assert not any(tensor is view for tensor in found)
+    assert walk_graph(kept).nodes == 0
+    assert autograd.leaves_with_graph(kept) == []
+    assert path.steps[-1].endswith("view Tensor")
+    assert sizes.deep_size(view).bytes >= base.untyped_storage().nbytes()

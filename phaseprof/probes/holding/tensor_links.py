@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from phaseprof.probes.autograd import graph_holding
-from phaseprof.probes.tensors import live_tensors, plain_torch, tensors_with_graph
+from phaseprof.probes.tensors import leaf_test, live_tensors, plain_torch, tensors_with_graph
 
 if TYPE_CHECKING:
     import torch
@@ -62,7 +62,7 @@ def _held(tensor: torch.Tensor) -> list[object]:
     """Return the gradient of a leaf, or the base of a view."""
     base = sys.modules["torch"]._C.TensorBase
     held: list[object] = []
-    if base.is_leaf.__get__(tensor) and base.requires_grad.__get__(tensor):
+    if leaf_test(sys.modules["torch"])(tensor) and base.requires_grad.__get__(tensor):
         held.append(base.grad.__get__(tensor))
     if base._is_view(tensor):
         held.append(base._base.__get__(tensor))
