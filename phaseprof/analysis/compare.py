@@ -91,7 +91,8 @@ class Comparison:
 
     Attributes:
         names: one a run, the first is what the others are held against.
-        unit: what slopes are per: ``generation``, or ``step`` where all runs number their generations alike.
+        unit: what slopes are per: ``generation``, or ``step`` where all runs number their generations alike; of CUDA
+            snapshots ``step``, or ``snapshot`` where their names give no steps.
         first, last: the common part.
         headline: the metric and point that speak for the runs; ``None`` if they have no series in common.
         rows: every metric at every point that all runs have.
@@ -151,7 +152,7 @@ def compare(runs: Sequence[Run], names: Sequence[str], *, rank: int | None = Non
         raise UsageError(f"two runs or more are compared (got {len(runs)}); name another run")
     aligned = align(runs, names, rank=rank)
     rows = tuple(_row(aligned, point, metric) for point, metric in aligned.keys)
-    headline = _headline(rows)
+    headline = choose_headline(rows)
     phases = _phase_rows(aligned, headline) if headline else ()
     return Comparison(
         names=tuple(names), unit=aligned.unit, first=aligned.first, last=aligned.last, headline=headline, rows=rows,
@@ -219,7 +220,7 @@ def _word(before: Slope, after: Slope, p: float, *, trifle: float) -> Word:
     return "unchanged"  # neither grows: what moves there is noise or a level that was reached
 
 
-def _headline(rows: Sequence[Row]) -> Row | None:
+def choose_headline(rows: Sequence[Row]) -> Row | None:
     """Choose the row that speaks: the first voting metric that grows in any run, at the end of the generation."""
     points = list(dict.fromkeys(row.point for row in rows if row.point != "sample")) or ["sample"]
     chosen = next((point for point in _POINTS if point in points), points[-1])

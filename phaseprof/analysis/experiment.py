@@ -68,8 +68,23 @@ def run_experiment(
     intervals and 2 % for the rounding of allocators; proportional when the interval of b holds 1 and not 0, or b is
     within 0.1 of it.  With three or more values also slope = a + k * value.  Smallest n: two values.
     """
-    changed = _changed(settings, names)
-    comparison = compare(runs, names, rank=rank)
+    _changed(settings, names)  # tell what is wrong with them before the work is done
+    return judge_experiment(compare(runs, names, rank=rank), settings)
+
+
+def judge_experiment(comparison: Comparison, settings: Sequence[Mapping[str, str]]) -> Experiment:
+    """Test whether growth is proportional to the setting that differs, in runs that were compared already.
+
+    Args:
+        comparison: runs or series of CUDA snapshots side by side.
+        settings: one mapping a run from setting to value.
+
+    Raises:
+        UsageError: no setting differs, or a run lacks one that another has.
+
+    Method: as ``run_experiment``.
+    """
+    changed = _changed(settings, comparison.names)
     parameter = changed[0] if len(changed) == 1 else ""
     values = tuple(
         setting[parameter] if parameter else ", ".join(f"{k}={setting[k]}" for k in changed) for setting in settings

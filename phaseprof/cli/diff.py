@@ -1,32 +1,45 @@
-"""``phaseprof diff`` and ``phaseprof experiment``: runs side by side."""
+"""``phaseprof diff`` and ``phaseprof experiment``: runs, or series of CUDA snapshots, side by side."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phaseprof.analysis.compare import Comparison, compare
-from phaseprof.analysis.experiment import run_experiment
+from phaseprof.analysis.compare_snapshots import compare_snapshots
+from phaseprof.analysis.experiment import judge_experiment
+from phaseprof.analysis.snapshots.files import holds_snapshots, read_folder
 from phaseprof.cli.judged import read_run
 from phaseprof.errors import UsageError
 from phaseprof.report.compare_text import compare_sentence, compare_text, experiment_sentence, experiment_text
+from phaseprof.units import parse_bytes
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _SETTING = re.compile(r"[^=,:/\\\s]+=[^=,:]*\Z")
-_CODES = "Exit status: 0 no worse than the first, 1 a later run leaks more, 2 wrong use, 3 too short to say."
+_CODES = (
+    "Exit status: 0 no worse than the first, 1 a later run leaks more, 2 wrong use or a "
+    "file that cannot be read, 3 too short to say."
+)
 
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add both commands to the program's parser."""
     parser = subparsers.add_parser(
         "diff", help="compare the growth of two or more runs", epilog=_CODES,
-        description="Align runs by generation and say where growth collapsed, fell, rose or stayed, against the first.",
+        description="Align runs by generation and say where growth collapsed, fell, rose or stayed, against the first. "
+        "Folders of CUDA snapshots are compared in the same way, by step.",
     )  # fmt: skip
-    parser.add_argument("runs", nargs="+", metavar="RUN", help="the first is what the others are held against")
+    parser.add_argument(
+        "runs", nargs="+", metavar="RUN",
+        help="recorded run, or folder of CUDA snapshots; the first is what the others are held against",
+    )  # fmt: skip
     _add_common(parser)
     parser.set_defaults(run=run, is_experiment=False)
     _add_experiment_parser(subparsers)
@@ -36,7 +49,7 @@ def _add_experiment_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "experiment", help="does growth follow a setting?", epilog=_CODES,
         description="Compare runs that differ in one setting, for example seq_len=25:runs/short seq_len=50:runs/long, "
-        "and test whether growth is proportional to it.",
+        "and test whether growth is proportional to it. Folders of CUDA snapshots are taken as well.",
     )  # fmt: skip
     parser.add_argument("runs", nargs="+", metavar="NAME=VALUE:RUN", help="several settings as a=1,b=2:RUN")
     _add_common(parser)
@@ -46,6 +59,9 @@ def _add_experiment_parser(subparsers: Subparsers) -> None:
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rank", type=int, help="process to compare; default: the one that reports lead with")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, format 1")
+    parser.add_argument(
+        "--max-file-size", default="512 MiB", metavar="SIZE", help="read no larger snapshot (default: %(default)s)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -54,26 +70,47 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run_diff(args: argparse.Namespace) -> int:
-    comparison = compare([read_run(path) for path in args.runs], args.runs, rank=args.rank)
+    comparison, errors = _compare(args.runs, args)
     if args.json:
         print(json.dumps({**comparison.to_dict(), "summary": compare_sentence(comparison)}))
     else:
         print(compare_text(comparison))
-    return _exit_code(comparison)
+    return _exit_code(comparison, errors)
 
 
 def _run_experiment(args: argparse.Namespace) -> int:
     pairs = [_split(text) for text in args.runs]
-    paths = [path for _, path in pairs]
-    experiment = run_experiment([read_run(path) for path in paths], [s for s, _ in pairs], paths, rank=args.rank)
+    comparison, errors = _compare([path for _, path in pairs], args)
+    experiment = judge_experiment(comparison, [settings for settings, _ in pairs])
     if args.json:
         print(json.dumps({**experiment.to_dict(), "summary": experiment_sentence(experiment)}))
     else:
         print(experiment_text(experiment))
-    return _exit_code(experiment.comparison)
+    return _exit_code(comparison, errors)
 
 
-def _exit_code(comparison: Comparison) -> int:
+def _compare(paths: Sequence[str], args: argparse.Namespace) -> tuple[Comparison, list[str]]:
+    """Compare runs, or folders of snapshots; return also a line for each file that could not be read."""
+    are_snapshots = [holds_snapshots(Path(path)) for path in paths]
+    if not any(are_snapshots):
+        return compare([read_run(path) for path in paths], paths, rank=args.rank), []
+    if not all(are_snapshots):
+        other = paths[are_snapshots.index(False)]
+        raise UsageError(
+            f"runs are compared with runs and snapshots with snapshots (got {paths[are_snapshots.index(True)]}, which "
+            f"holds CUDA snapshots, and {other}, which holds none); name two of a kind"
+        )
+    limit = parse_bytes(args.max_file_size)
+    folders = [read_folder(Path(path), max_bytes=limit) for path in paths]
+    errors = [line for folder in folders for line in folder.errors]
+    for line in errors:
+        print(f"phaseprof {args.command}: {line}", file=sys.stderr)
+    return compare_snapshots(folders, paths, rank=args.rank), errors
+
+
+def _exit_code(comparison: Comparison, errors: Sequence[str]) -> int:
+    if errors:
+        return 2
     if comparison.is_too_short:
         return 3
     return 1 if comparison.is_worse() else 0

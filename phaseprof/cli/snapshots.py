@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phaseprof.errors import PhaseprofError
+from phaseprof.errors import PhaseprofError, UsageError
 from phaseprof.report.snapshots_files import render_markdown, write_files, write_plot
+from phaseprof.report.snapshots_html import write_snapshots_html
 from phaseprof.report.snapshots_report import SnapshotReport, analyse_snapshots
 from phaseprof.units import parse_bytes
 
@@ -32,10 +34,11 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder of snapshots, or one file")
     parser.add_argument("--events", type=Path, metavar="DIR", help="TensorBoard event files to lay beside")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="write text, JSON, Markdown, CSV tables and plots here")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write text, JSON, Markdown, CSV, page and plots here")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     form.add_argument("--markdown", action="store_true", help="print Markdown")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write one page that needs no network")
     parser.add_argument("--png", type=Path, metavar="FILE", help="write the plots into this file")
     parser.add_argument(
         "--max-file-size", default="512 MiB", metavar="SIZE", help="read no larger pickle (default: %(default)s)"
@@ -66,12 +69,24 @@ def _printed(report: SnapshotReport, args: argparse.Namespace) -> str:
 
 
 def _write(report: SnapshotReport, args: argparse.Namespace) -> None:
+    if args.html:
+        _write_one(args.html, lambda: write_snapshots_html(report, args.html))
     if args.png:
-        write_plot(report, args.png)
+        _write_one(args.png, lambda: write_plot(report, args.png))
     if not args.out:
         return
     written = write_files(report, args.out)
     names = ", ".join(path.name for path in written)
     print(f"wrote {names} into {args.out}", file=sys.stderr)
-    if not any(path.suffix == ".png" for path in written):
-        print("no plots: pip install 'phaseprof[plots]'", file=sys.stderr)
+    endings = {path.suffix for path in written}
+    for ending, what, extra in ((".html", "page", "page"), (".png", "plots", "plots")):
+        if ending not in endings:
+            print(f"no {what}: pip install 'phaseprof[{extra}]'", file=sys.stderr)
+
+
+def _write_one(file: Path, write: Callable[[], None]) -> None:
+    try:
+        write()
+    except OSError as error:
+        raise UsageError(f"cannot write {file}: {error.strerror}; give a file in a folder that exists") from error
+    print(f"wrote {file}", file=sys.stderr)

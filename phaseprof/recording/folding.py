@@ -165,10 +165,15 @@ class PointFolder:
         """Keep the last reading of each point in each generation."""
         sides = np.array(edges, np.int64)
         sides[(sides != fmt.ENTER) & (sides != fmt.EXIT)] = fmt.POINT
-        codes, code_of = np.unique(np.array(ids, np.int64) * 4 + sides, return_inverse=True)
-        places: dict[str, int] = {}
+        codes, first_at, code_of = np.unique(
+            np.array(ids, np.int64) * 4 + sides, return_index=True, return_inverse=True
+        )
         names = [point_name(self._name(code // 4), code % 4, self._role(code // 4)) for code in codes.tolist()]
-        place = np.array([places.setdefault(name, len(places)) for name in names], np.int64)[code_of]
+        # Series stand in the order in which the loop passes their points, not in that of labels.
+        places: dict[str, int] = {}
+        for at in np.argsort(first_at).tolist():
+            places.setdefault(names[at], len(places))
+        place = np.array([places[name] for name in names], np.int64)[code_of]
         order = np.argsort(place, kind="stable")
         ends = np.searchsorted(place[order], np.arange(1, len(places) + 1))
         for name, begin, end in zip(places, [0, *ends[:-1].tolist()], ends.tolist(), strict=True):

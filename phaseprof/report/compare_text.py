@@ -9,6 +9,7 @@ from pathlib import PurePath
 from tabulate import tabulate
 
 from phaseprof.analysis.compare import GROWS, Change, Comparison, Row, Slope
+from phaseprof.analysis.compare_snapshots import POINT
 from phaseprof.analysis.experiment import Experiment
 from phaseprof.units import format_signed_bytes
 
@@ -32,7 +33,16 @@ def _opening(comparison: Comparison) -> str:
     if comparison.headline is None:
         return f"{len(comparison.names)} runs, no series in common"
     span = f"{comparison.unit}s {comparison.first:g} to {comparison.last:g}"
-    return f'{len(comparison.names)} runs over {span}: {comparison.headline.metric} at "{comparison.headline.point}"'
+    where = "" if _is_of_snapshots(comparison) else f' at "{comparison.headline.point}"'
+    return f"{len(comparison.names)} {_noun(comparison)} over {span}: {comparison.headline.metric}{where}"
+
+
+def _is_of_snapshots(comparison: Comparison) -> bool:
+    return comparison.headline is not None and comparison.headline.point == POINT
+
+
+def _noun(comparison: Comparison) -> str:
+    return "series of snapshots" if _is_of_snapshots(comparison) else "runs"
 
 
 def _body(comparison: Comparison, experiment: Experiment | None = None) -> list[str]:
@@ -77,7 +87,8 @@ def _changed_table(comparison: Comparison, headline: Row) -> list[str]:
     lines: list[str] = []
     if moved:
         table = _slopes_table(moved[:_MOST_ROWS], "metric", comparison, by_metric=True)
-        lines += ["", f'Also changed at "{headline.point}", per {comparison.unit}:', table]
+        where = "" if _is_of_snapshots(comparison) else f' at "{headline.point}"'
+        lines += ["", f"Also changed{where}, per {comparison.unit}:", table]
     rest = len(comparison.rows) - 1 - len(moved[:_MOST_ROWS])
     if rest:
         lines.append(f"{rest} more series are compared with --json.")
@@ -133,7 +144,8 @@ def compare_sentence(comparison: Comparison) -> str:
         return "The runs have no series in common, so nothing can be said."
     if comparison.is_too_short:
         short = min(slope.n for slope in headline.slopes)
-        return f"Too short: {short} readings in common do not tell growth from warm-up; run longer."
+        readings = "1 reading in common does" if short == 1 else f"{short} readings in common do"
+        return f"Too short: {readings} not tell growth from warm-up; run longer."
     names = short_names(comparison.names)
     told = [
         _change_clause(names[0], name, headline, slope, change)
@@ -173,7 +185,7 @@ def _change_clause(first: str, name: str, headline: Row, slope: Slope, change: C
 def _limits(comparison: Comparison) -> str:
     runs = "One run of each cannot show how runs vary among themselves"
     if comparison.also_differ:
-        return f"{runs}, and the runs differ in more than one thing, so the evidence does not say which of them it was."
+        return f"{runs}, and where they differ in more than one thing, the evidence does not say which of them it was."
     return f"{runs}, and the evidence does not say what holds the memory."
 
 

@@ -1,31 +1,22 @@
-"""The page: one HTML file with everything a recording shows, which needs no network and loads nothing.
-
-Plotly draws the charts.  Its own script is placed in the file once (4.8 MB, 1.4 MB packed); the page's policy forbids
-every other script by hash, and every request, so that a label that holds markup could do nothing even if it were not
-escaped.
-"""
+"""The page of a run: one HTML file with everything a recording shows, which needs no network and loads nothing."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Sequence
 from datetime import datetime, timezone
-from importlib.resources import files
 from pathlib import Path
 
-from phaseprof._version import __version__
-from phaseprof.errors import MissingExtra
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run
 from phaseprof.records import Finding
 from phaseprof.report.access import memory_point, series_of
 from phaseprof.report.page.charts import Chart, lines
+from phaseprof.report.page.document import Panel, banner, bodies, document, footer, plotly_script, tabs
 from phaseprof.report.page.layout import figure, section
-from phaseprof.report.page.markup import Html, element, join, json_text, table
+from phaseprof.report.page.markup import Html, element, join, table
 from phaseprof.report.page.process_part import ProcessPart, rank_title, tone, verdict_words
 from phaseprof.report.page.trend import MOST_A_METRIC
-from phaseprof.report.page.words import plural
+from phaseprof.report.page.words import clauses, drawn_words, plural
 from phaseprof.report.run import ProcessHeader, ProcessSection, RankRow, build_report
 from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 
@@ -47,18 +38,18 @@ def render_page(run: Run, findings: Sequence[Sequence[Finding]]) -> str:
         MissingExtra: plotly is not installed.
     Cost: about 5 MB of text; seconds for a million readings, which are thinned, extremes kept.
     """
-    plotly = _plotly_script()
+    plotly_script()  # tell what is missing before the work is done
     ranks = build_report(run, findings, max_sections=0).ranks
     parts = _parts(run, findings, ranks)
-    body = join(_banner(run, ranks, parts), *_overview(run, ranks, parts), *_panels(parts), _footer())
+    panels = [_panel(part) for part in parts]
+    body = join(_banner(run, ranks, parts), *_overview(run, ranks, panels), *bodies(panels), footer())
     charts = {key: views for part in parts for key, views in part.charts.items()}
     if len(ranks) > 1 and (chart := _ranks_chart(run)) is not None:
         charts[f"all-{chart.key}"] = chart.views
     names = {part.prefix: part.names() for part in parts}
     if parts:
         names["all"] = parts[0].names()  # ranks of one run name their generations alike
-    tree = {"names": names, "charts": charts}
-    return str(_document(body, json_text(tree), plotly))
+    return document("phaseprof report", body, {"names": names, "charts": charts})
 
 
 def write_html(run: Run, findings: Sequence[Sequence[Finding]], path: Path) -> None:
@@ -68,18 +59,6 @@ def write_html(run: Run, findings: Sequence[Sequence[Finding]], path: Path) -> N
         OSError: the file cannot be written.
     """
     path.write_text(render_page(run, findings), encoding="utf-8")
-
-
-def _plotly_script() -> str:
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise MissingExtra("a page needs plotly; pip install 'phaseprof[page]'") from error
-    return str(get_plotlyjs())
-
-
-def _own(name: str) -> str:
-    return files("phaseprof.report.page").joinpath(name).read_text(encoding="utf-8")
 
 
 def _parts(run: Run, findings: Sequence[Sequence[Finding]], ranks: Sequence[RankRow]) -> list[ProcessPart]:
@@ -94,37 +73,13 @@ def _parts(run: Run, findings: Sequence[Sequence[Finding]], ranks: Sequence[Rank
     return parts
 
 
+def _panel(part: ProcessPart) -> Panel:
+    report = part.report
+    return Panel(part.prefix, rank_title(report.header), report.summary.findings.n_leaks, part.markup())
+
+
 def _section_of(run: Run, process: ProcessRun, found: Sequence[Finding]) -> ProcessSection:
     return build_report(Run(run.path, [process]), [found], max_sections=1).sections[0]
-
-
-def _document(body: Html, data: Html, plotly: str) -> Html:
-    script = _own("page.js")
-    policy = (
-        f"default-src 'none'; script-src {_hash(plotly)} {_hash(script)}; style-src 'unsafe-inline'; "
-        "img-src data: blob:; base-uri 'none'; form-action 'none'"
-    )
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=policy),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="generator", content=f"phaseprof {__version__}"),
-        element("title", "phaseprof report"),
-        element("style", Html(_own("page.css"))),
-    )
-    scripts = (
-        element("script", data, id="phaseprof-data", type="application/json"),
-        element("script", Html(plotly)),
-        element("script", Html(script)),
-    )
-    return join(Html("<!DOCTYPE html>\n"), element("html", head, element("body", body, *scripts), lang="en"))
-
-
-def _hash(script: str) -> str:
-    digest = hashlib.sha256(script.encode("utf-8")).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
 
 
 def _banner(run: Run, ranks: Sequence[RankRow], parts: Sequence[ProcessPart]) -> Html:
@@ -142,13 +97,8 @@ def _banner(run: Run, ranks: Sequence[RankRow], parts: Sequence[ProcessPart]) ->
         kind = "warn" if "warn" in tones else "good"
         words = f"No leak found in {plural(len(ranks), 'process')}" + (", but read on" if kind == "warn" else "")
     header = parts[0].report.header if parts else None
-    command = element("p", element("code", " ".join(header.argv)), class_="command") if header and header.argv else ""
-    return element(
-        "header",
-        element("div", element("p", "phaseprof report", class_="brand"), element("h1", words, class_=kind), command,
-                element("p", " · ".join(_facts(run, header)), class_="fine")),
-        class_=f"banner {kind}",
-    )  # fmt: skip
+    command = " ".join(header.argv) if header else ""
+    return banner(words, kind, brand="phaseprof report", command=command, facts=_facts(run, header))
 
 
 def _facts(run: Run, header: ProcessHeader | None) -> list[str]:
@@ -163,7 +113,7 @@ def _facts(run: Run, header: ProcessHeader | None) -> list[str]:
     return [fact for fact in facts if fact]
 
 
-def _overview(run: Run, ranks: Sequence[RankRow], parts: Sequence[ProcessPart]) -> list[Html]:
+def _overview(run: Run, ranks: Sequence[RankRow], panels: Sequence[Panel]) -> list[Html]:
     """Return what spans all processes: a table, a chart of their memory, and the tabs; nothing for a single one."""
     if len(ranks) < 2:
         return []
@@ -173,14 +123,14 @@ def _overview(run: Run, ranks: Sequence[RankRow], parts: Sequence[ProcessPart]) 
         for r in ranks[:MAX_RANK_ROWS]
     ]  # fmt: skip
     titles = ("Process", "Generations", "Memory", "Growth", "Leaks", "First finding")
-    hidden = len(ranks) - len(parts)
+    hidden = len(ranks) - len(panels)
     note = f"{plural(hidden, 'more process')} in the table only; report a rank's own file to see it in full."
     chart = _ranks_chart(run)
     whole = section(
         "all", "ranks", "All processes", figure("all", chart) if chart else "",
         table(titles, rows, caption="All processes"), element("p", note, class_="fine") if hidden else "",
     )  # fmt: skip
-    return [whole, _tabs(parts)]
+    return [whole, tabs(panels, label="Processes")]
 
 
 def _or_dash(n_bytes: float | None) -> str:
@@ -196,39 +146,6 @@ def _ranks_chart(run: Run) -> Chart | None:
     drawn = lines(named)
     if not drawn:
         return None
-    caption = f"Resident memory of {plural(len(drawn), 'process')} at the end of each generation"
+    said = "Resident memory of each process at the end of each generation"
+    caption = clauses(said, drawn_words(len(drawn), len(run.processes), "process"))
     return Chart("ranks", "Memory of every process", caption, ({"kind": "lines", "unit": "bytes", "lines": drawn},))
-
-
-def _tabs(parts: Sequence[ProcessPart]) -> Html:
-    tabs = [
-        element(
-            "button", rank_title(part.report.header), _mark(part), type="button", role="tab",
-            id=f"{part.prefix}-tab", aria_controls=part.prefix, aria_selected="true" if at == 0 else "false",
-        )
-        for at, part in enumerate(parts)
-    ]  # fmt: skip
-    return element("div", *tabs, class_="tabs live-only", role="tablist", aria_label="Processes")
-
-
-def _mark(part: ProcessPart) -> Html:
-    n = part.report.summary.findings.n_leaks
-    return element("span", plural(n, "leak"), class_="tag bad") if n else element("span", "no leak", class_="tag good")
-
-
-def _panels(parts: Sequence[ProcessPart]) -> list[Html]:
-    several = len(parts) > 1
-    return [
-        element(
-            "main" if not several else "div",
-            element("h2", rank_title(part.report.header), class_="rank-title") if several else "", part.markup(),
-            id=part.prefix, class_="process", role="tabpanel" if several else None,
-            aria_labelledby=f"{part.prefix}-tab" if several else None,
-        )
-        for part in parts
-    ]  # fmt: skip
-
-
-def _footer() -> Html:
-    return element("footer", element("p", f"Made by phaseprof {__version__}. This file holds everything it shows and "
-                                          "loads nothing."), class_="fine")  # fmt: skip

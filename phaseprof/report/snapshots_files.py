@@ -1,19 +1,20 @@
-"""The files that ``phaseprof snapshots --out DIR`` writes: text, JSON, Markdown, CSV tables and plots."""
+"""The files that ``phaseprof snapshots --out DIR`` writes: text, JSON, Markdown, CSV tables, page and plots."""
 
 from __future__ import annotations
 
 import csv
 import json
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
 
 from phaseprof.analysis.snapshots.frames import site
 from phaseprof.analysis.snapshots.series import DeviceSeries, Row
 from phaseprof.errors import MissingExtra, UsageError
+from phaseprof.report.snapshots_html import write_snapshots_html
 from phaseprof.report.snapshots_report import SnapshotReport
-from phaseprof.report.snapshots_text import growth_table, scalar_table, slope_table
+from phaseprof.report.snapshots_tables import growth_table, scalar_table, slope_table
 from phaseprof.units import MIB
 
 _MOST_PLOTTED = 8
@@ -23,7 +24,8 @@ def write_files(report: SnapshotReport, folder: Path) -> list[Path]:
     """Write every file into a folder, made if it is missing.
 
     Returns:
-        The files, in the order in which a reader wants them; ``growth.png`` only where matplotlib is installed.
+        The files, in the order in which a reader wants them; ``report.html`` only where plotly is installed, and
+        ``growth.png`` only where matplotlib is.
 
     Raises:
         UsageError: the folder cannot be written.
@@ -38,7 +40,9 @@ def write_files(report: SnapshotReport, folder: Path) -> list[Path]:
         written = [folder / name for name in texts]
         for path in written:
             path.write_text(texts[path.name], encoding="utf-8")
-        return written + _write_tables(report, folder) + _write_plots(report, folder)
+        drawn = _write_drawn(folder / "report.html", lambda path: write_snapshots_html(report, path))
+        plots = _write_drawn(folder / "growth.png", lambda path: write_plot(report, path))
+        return written + _write_tables(report, folder) + drawn + plots
     except OSError as error:
         raise UsageError(f"cannot write into {str(folder)!r}: {error.strerror or error}; pass another --out") from error
 
@@ -118,10 +122,9 @@ def _dress(axes: object, title: str, unit: str) -> None:
         axes.legend(fontsize="small")  # type: ignore[attr-defined]
 
 
-def _write_plots(report: SnapshotReport, folder: Path) -> list[Path]:
-    path = folder / "growth.png"
+def _write_drawn(path: Path, write: Callable[[Path], None]) -> list[Path]:
     try:
-        write_plot(report, path)
+        write(path)
     except MissingExtra:
         return []  # the tables say the same; the command tells the user about the extra
     return [path]

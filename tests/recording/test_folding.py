@@ -155,6 +155,15 @@ def test_device_counters_stand_beside_the_process() -> None:
     assert ("train", "cuda:1/allocated_bytes") not in process.charges
 
 
+def test_series_stand_in_the_order_of_the_loop() -> None:
+    steps = [(2, ENTER), (3, POINT), (2, EXIT), (1, ENTER), (1, EXIT), (0, EXIT)]
+
+    process = process_of([rows_of([(label, edge, 0, 1) for label, edge in steps])])
+
+    points = list(dict.fromkeys(point for point, _ in process.series))
+    assert points == ["eval: start", "mark", "after eval", "train: start", "after train", "generation end"]
+
+
 # --- against one by one ------------------------------------------------------------------------------------------
 
 EVENTS = st.lists(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from page_browser import Browser
 
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
@@ -45,6 +46,21 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text + "\n" == path.read_text(encoding="utf-8")
 
     return compare
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with Browser(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(browser: Browser) -> Browser:
+    """The browser as a reader has it: light, nothing noted yet."""
+    browser.prefer("light")
+    browser.console.clear()
+    browser.requests.clear()
+    return browser
 
 
 def build(records: Iterable[fmt.Record]) -> ProcessRun:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable
-from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from page_parser import Page
 from page_records import (
     HOSTILE,
     MIB,
@@ -29,54 +28,11 @@ from phaseprof.errors import UsageError
 from phaseprof.recording import format as fmt
 from phaseprof.recording.reader import Run
 from phaseprof.records import Finding
-from phaseprof.report.html import MAX_PROCESSES, render_page, write_html
-
-VOID = {"meta", "hr", "br", "link", "img", "input"}
-
-
-class Page(HTMLParser):
-    """A page taken apart: elements with their attributes, the text outside scripts and styles, scripts by type."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(convert_charrefs=True)
-        self.elements: list[tuple[str, dict[str, str]]] = []
-        self.open: list[str] = []
-        self.badly_nested: list[str] = []
-        self.scripts: list[tuple[dict[str, str], str]] = []
-        self.words: list[str] = []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = {name: value or "" for name, value in attrs}
-        self.elements.append((tag, attributes))
-        if tag == "script":
-            self.scripts.append((attributes, ""))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        if not self.open or self.open.pop() != tag:
-            self.badly_nested.append(tag)
-
-    def handle_data(self, data: str) -> None:
-        inside = self.open[-1] if self.open else ""
-        if inside == "script":
-            attributes, text = self.scripts[-1]
-            self.scripts[-1] = (attributes, text + data)
-        elif inside != "style":
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
-
-    @property
-    def data(self) -> dict[str, object]:
-        return json.loads(next(text for attributes, text in self.scripts if attributes.get("id") == "phaseprof-data"))
-
-    def named(self, tag: str) -> list[dict[str, str]]:
-        return [attributes for name, attributes in self.elements if name == tag]
+from phaseprof.report.html import MAX_PROCESSES, MAX_RANK_LINES, render_page, write_html
+from phaseprof.report.page.charts import MAX_LINES
+from phaseprof.report.page.markup import table
+from phaseprof.report.page.process_part import MAX_COUNTS
+from phaseprof.report.page.trend import MAX_VIEWS
 
 
 def page_of(records: Iterable[fmt.Record], *findings: Finding) -> Page:
@@ -341,6 +297,56 @@ def test_generations_are_drawn_whole() -> None:
         readings[g] = readings.get(g, 0) + 1
 
     assert set(readings.values()) == {12}
+
+
+def test_charts_say_in_words_that_they_draw_fewer_than_there_are() -> None:
+    figures = {f"tracked/name {at}": (at + 1) * MIB for at in range(30)}
+    figures |= {f"watched/pkg.Class{at}": at for at in range(20)}
+    figures |= {f"made up {at}": at for at in range(60)}
+    records = [fmt.Metrics(t, g, figures) for g, t in enumerate(range(9))]
+    page = page_of([header(), fmt.Label(0, "generation", "generation"), *records])
+
+    charts: dict[str, list[dict[str, object]]] = page.data["charts"]  # type: ignore[assignment]
+    assert len(charts["p0-tracked"][0]["lines"]) == MAX_LINES  # type: ignore[arg-type]
+    assert f"{MAX_LINES} of 30 tracked names drawn" in page.text
+    assert len([key for key in charts if key.startswith("p0-count")]) == MAX_COUNTS
+    assert f"{MAX_COUNTS} of 20 counted classes drawn" in page.text
+    assert len(charts["p0-trend"]) == MAX_VIEWS
+    assert f"{MAX_VIEWS} of 60 metrics drawn" in page.text
+
+
+def test_charts_that_draw_all_need_no_words(leaky_page: Page) -> None:
+    assert " drawn" not in leaky_page.text
+    assert " shown." not in leaky_page.text
+
+
+def test_ranks_beyond_the_lines_of_the_chart_are_counted() -> None:
+    ranks = [build(leaky_records(2, head=header(rank=r, world_size=40, pid=100 + r))) for r in range(40)]
+    page = Page(render_page(Run(None, ranks), [()] * 40))
+
+    view = page.data["charts"]["all-ranks"][0]  # type: ignore[index]
+    assert len(view["lines"]) == MAX_RANK_LINES
+    assert f"{MAX_RANK_LINES} of 40 processes drawn" in page.text
+
+
+def test_columns_of_words_stand_to_the_left_and_figures_to_the_right() -> None:
+    page = Page(table(("name", "held by", "size", "note"), [("a", "x", "1 B", ""), ("b", "-", "-", "")], caption="c"))
+
+    classes = [a.get("class") for a in page.named("td")]
+    assert classes == ["words", None, None] * 2
+
+
+def test_a_long_name_of_a_row_may_break_and_a_short_one_may_not() -> None:
+    page = Page(table(("name",), [("small",), ("evaluate_population",)], caption="c"))
+
+    assert [a.get("class") for a in page.named("th")] == ["words", None, "long"]
+
+
+def test_tables_say_in_words_that_they_are_cut() -> None:
+    figures = [{f"count/pkg.Type{at}": g * at for at in range(1, 31)} for g in range(5)]
+    page = page_of([header(), *(fmt.Metrics(g, g, figure) for g, figure in enumerate(figures))])
+
+    assert "12 of 30 growing types shown." in page.text
 
 
 def test_writing_gives_the_rendered_page(tmp_path: Path) -> None:

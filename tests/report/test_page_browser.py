@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from page_browser import CHROMIUM, Browser
+from page_browser import ALL_DRAWN, CHROMIUM, CONTRASTS, TALL, Browser
 from page_records import (
     build,
     header,
@@ -23,53 +22,6 @@ from phaseprof.recording.reader import Run
 from phaseprof.report.html import write_html
 
 pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no chromium here; apt-get install chromium")
-
-ALL_DRAWN = (
-    "[...document.querySelectorAll('.chart')].filter((c) => c.offsetParent).every((c) => c.dataset.drawn === 'true')"
-)
-TALL = 9000  # a window in which every chart is near the screen
-
-# Every element that shows text of its own, with its colour, and the colour of the nearest background behind it.
-CONTRASTS = """
-(() => {
-  const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
-  const light = (c) => [0.2126, 0.7152, 0.0722].reduce((sum, weight, i) => {
-    const v = c[i] / 255;
-    return sum + weight * (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-  }, 0);
-  const behind = (element) => {
-    for (let e = element; e; e = e.parentElement) {
-      const color = rgb(getComputedStyle(e).backgroundColor);
-      if (color.length === 3 || color[3] > 0) return color;
-    }
-    return [255, 255, 255];
-  };
-  const found = [];
-  for (const e of document.querySelectorAll("body :not(script):not(style):not(svg *)")) {
-    const own = [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
-    if (!own || !e.getClientRects().length) continue;
-    const [a, b] = [light(rgb(getComputedStyle(e).color)), light(behind(e))];
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) found.push(`${e.tagName}.${e.className}: ${ratio.toFixed(2)}`);
-  }
-  return found;
-})()
-"""
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with Browser(tmp_path_factory.mktemp("profile")) as opened:
-        yield opened
-
-
-@pytest.fixture
-def page(browser: Browser) -> Browser:
-    """The browser as a reader has it: light, nothing noted yet."""
-    browser.prefer("light")
-    browser.console.clear()
-    browser.requests.clear()
-    return browser
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +106,28 @@ def test_the_switch_shows_another_series(page: Browser, leaky_file: Path) -> Non
 
     assert before == 3.75  # private memory in GiB
     assert page.js("document.getElementById('p0-trend').data[0].y[0]") == 4.0
+
+
+def test_a_count_at_its_bound_is_drawn_inside_the_chart(page: Browser, leaky_file: Path) -> None:
+    page.open(leaky_file, height=TALL)
+    page.until(ALL_DRAWN)
+
+    for chart in page.js("[...document.querySelectorAll('.grid .chart')].map((e) => e.id)"):
+        drawn = page.js(f"document.getElementById('{chart}').data[0].y")
+        assert page.js(f"document.getElementById('{chart}').layout.yaxis.range[1]") > 1.05 * max(drawn)
+
+
+def test_several_lines_are_told_under_the_generation(page: Browser, leaky_file: Path) -> None:
+    page.open(leaky_file, height=TALL)
+    page.until(ALL_DRAWN)
+    x, y = page.js("""
+        (() => { const r = document.querySelector('#p0-tracked .scatterlayer .points path').getBoundingClientRect();
+          return [r.x + r.width / 2, r.y + r.height / 2]; })()""")
+
+    page.hover(x, y)
+    page.until("document.querySelector('#p0-tracked .hoverlayer .legend')")
+
+    assert page.js("document.querySelector('#p0-tracked .hoverlayer').textContent").startswith("Generation 1")
 
 
 def test_labels_with_markup_are_drawn_as_text(page: Browser, tmp_path: Path) -> None:

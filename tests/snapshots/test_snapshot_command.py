@@ -108,6 +108,7 @@ def test_an_unknown_size_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_out_writes_every_form(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("matplotlib")
+    pytest.importorskip("plotly")
 
     status = command(STACKS, "--out", tmp_path / "new" / "folder")
 
@@ -115,7 +116,7 @@ def test_out_writes_every_form(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert status == 1
     assert written == {
         "report.txt", "report.md", "report.json", "growth.csv", "slopes.csv", "size_classes.csv", "sites.csv",
-        "growth.png",
+        "report.html", "growth.png",
     }  # fmt: skip
     assert (tmp_path / "new" / "folder" / "growth.png").read_bytes().startswith(b"\x89PNG")
 
@@ -148,6 +149,42 @@ def test_a_plot_asked_for_without_matplotlib_is_wrong_use(
 
     assert command(LEAK, "--png", tmp_path / "a.png") == 2
     assert "phaseprof[plots]" in capsys.readouterr().err
+
+
+def test_the_page_is_written_beside_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("plotly")
+
+    assert command(LEAK, "--html", tmp_path / "a.html") == 1
+    assert "Verdict: LEAK" in capsys.readouterr().out
+    assert "1 leak found in 6 snapshots, step 0 to 100" in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+def test_without_plotly_the_rest_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+
+    assert command(LEAK, "--out", tmp_path) == 1
+    assert not (tmp_path / "report.html").exists()
+    assert "phaseprof[page]" in capsys.readouterr().err
+
+
+def test_a_page_asked_for_without_plotly_is_wrong_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+
+    assert command(LEAK, "--html", tmp_path / "a.html") == 2
+    assert "phaseprof[page]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--html", "--png"])
+def test_a_file_in_no_folder_is_wrong_use(tmp_path: Path, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("plotly")
+
+    assert command(LEAK, option, tmp_path / "nowhere" / "a") == 2
+    assert "give a file in a folder that exists" in capsys.readouterr().err
 
 
 def test_an_unwritable_folder_is_wrong_use(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -40,6 +40,7 @@ class ScalarMatch:
         scalar_slope: bytes per step of the scalar at the matched steps; ``snapshot_slope`` that of the counter.
         all_steps_slope: bytes per step of the scalar between the first and the last snapshot, all its points.
         r: Pearson correlation; ``None`` if undefined, and ``r_reason`` says why.
+        scalar_bytes: the scalar at the matched steps, in bytes; empty without a unit.
     """
 
     tag: str
@@ -54,6 +55,7 @@ class ScalarMatch:
     all_steps_slope: float | None = None
     r: float | None = None
     r_reason: str = ""
+    scalar_bytes: tuple[float, ...] = ()
 
 
 def match_scalars(scalars: Sequence[ScalarSeries], series: DeviceSeries) -> tuple[ScalarMatch, ...]:
@@ -89,6 +91,7 @@ def _match(scalar: ScalarSeries, series: DeviceSeries) -> ScalarMatch:
         all_steps_slope=_all_steps_slope(scalar, factor, steps),
         r=r,
         r_reason=why_not,
+        scalar_bytes=tuple(scaled),
     )
 
 

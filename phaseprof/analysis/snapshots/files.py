@@ -61,6 +61,15 @@ def read_folder(path: Path, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> SnapshotF
     return SnapshotFolder(str(path), ordered, tuple(errors), notes)
 
 
+def holds_snapshots(path: Path) -> bool:
+    """Tell whether a path is a snapshot or a folder of them, by names alone; a folder with a recording is a run."""
+    if path.is_file():
+        return path.name.lower().endswith(_ENDINGS)
+    if not path.is_dir() or any(file.suffix == ".jsonl" for file in path.iterdir()):
+        return False
+    return any(_named_snapshots(folder) for folder in (path, path / _USUAL_FOLDER))
+
+
 def step_in_name(name: str) -> int | None:
     """Return the step a file name gives, or ``None``.
 
@@ -84,14 +93,18 @@ def _snapshot_files(path: Path) -> list[Path]:
             f"DIR must be a folder of CUDA memory snapshots or one of them (got {str(path)!r}); no such path"
         )
     for folder in (path, path / _USUAL_FOLDER):
-        if folder.is_dir():
-            files = sorted(file for file in folder.iterdir() if file.name.lower().endswith(_ENDINGS) and file.is_file())
-            if files:
-                return files
+        if files := _named_snapshots(folder):
+            return files
     raise UsageError(
         f"DIR must hold files named *.pickle, *.pkl or the same with .gz (got {str(path)!r}, which has none); "
         "write some with torch.cuda.memory._dump_snapshot"
     )
+
+
+def _named_snapshots(folder: Path) -> list[Path]:
+    if not folder.is_dir():
+        return []
+    return sorted(file for file in folder.iterdir() if file.name.lower().endswith(_ENDINGS) and file.is_file())
 
 
 def _read_one(file: Path, max_bytes: int) -> SnapshotSums | str:

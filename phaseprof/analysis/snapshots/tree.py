@@ -144,4 +144,4 @@ def _stack(stack: Stack) -> list[str]:
 
 
 def _scalar(match: ScalarMatch) -> dict[str, object]:
-    return {**asdict(match), "matched_steps": list(match.matched_steps)}
+    return {**asdict(match), "matched_steps": list(match.matched_steps), "scalar_bytes": list(match.scalar_bytes)}

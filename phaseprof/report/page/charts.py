@@ -10,12 +10,11 @@ from phaseprof.recording.series import Series
 from phaseprof.report.access import GENERATION_END, bounds_text, devices_in, metrics_under, series_of, short_name
 from phaseprof.report.counts import CountsReport
 from phaseprof.report.page.thinning import thin
-from phaseprof.report.page.words import metric_words, plural, reading
+from phaseprof.report.page.words import clauses, drawn_words, metric_words, plural, reading
 from phaseprof.report.rollout import RolloutReport
 
 MOST_A_LINE = 1200  # readings drawn of one line
 MAX_LINES = 12
-MAX_COUNTS = 12
 _POOLS = (
     "reserved_bytes", "allocated_bytes", "active_bytes", "large_pool_active_bytes", "small_pool_active_bytes",
     "inactive_split_bytes",
@@ -83,7 +82,7 @@ def count_charts(process: ProcessRun, counts: CountsReport) -> list[Chart]:
         said = bounds_text(row.low, row.high) or "no number is expected"
         caption = f"{change_words(metric, series.values)}; {said}"
         charts.append(Chart(f"count{at}", short_name(row.name), caption, (view,), "small"))
-    return charts[:MAX_COUNTS]
+    return charts
 
 
 def _longest(process: ProcessRun, metric: str) -> Series | None:
@@ -98,8 +97,9 @@ def tracked_chart(process: ProcessRun) -> Chart | None:
     drawn = lines(largest)
     if not drawn:
         return None
-    more = f"; the largest {len(drawn)} of {len(found)}" if len(found) > len(drawn) else ""
-    caption = f"Deep size of {plural(len(drawn), 'tracked name')} at the end of each generation{more}"
+    few = len(drawn) < len(found)
+    said = f"Deep size of {'the largest tracked names' if few else 'each tracked name'} at the end of each generation"
+    caption = clauses(said, drawn_words(len(drawn), len(found), "tracked name"))
     return Chart("tracked", "", caption, ({"kind": "lines", "unit": "bytes", "lines": drawn},))
 
 

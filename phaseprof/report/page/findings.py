@@ -34,7 +34,7 @@ def _article(number: int, item: FindingEntry, prefix: str) -> Html:
             "header",
             element("span", finding.verdict, class_=f"badge {tone_of(finding)}"),
             element("h3", _headline(finding), id=title_id),
-            element("span", finding.kind, class_="kind"),
+            element("span", finding.kind, class_="kind") if finding.subject else "",
         ),
         element("p", finding.summary, class_="summary") if finding.summary else "",
         _facts(item),
@@ -67,7 +67,7 @@ def _facts(item: FindingEntry) -> Html:
     finding = item.finding
     facts = [
         ("Growth", slope_text(finding)),
-        ("Since", "" if item.since is None else f"generation {item.since}"),
+        ("Since", "" if item.since is None else f"{finding.slope_unit.partition('/')[2] or 'generation'} {item.since}"),
         ("Memory ends in", "" if finding.eta_s is None else f"{format_duration(finding.eta_s)} at this rate"),
         ("Allocated at", finding.site or ""),
     ]
@@ -78,7 +78,7 @@ def _facts(item: FindingEntry) -> Html:
 def _evidence(evidence: Sequence[Evidence]) -> Html:
     drawn = [_figure(one) for one in dict.fromkeys(evidence) if one.values]
     more = len(drawn) - MAX_EVIDENCE
-    note = element("p", f"{more} more series agree.", class_="fine") if more > 0 else ""
+    note = element("p", f"{more} more series agree{'s' * (more == 1)}.", class_="fine") if more > 0 else ""
     return join(element("div", *drawn[:MAX_EVIDENCE], class_="evidence"), note) if drawn else Html("")
 
 

@@ -11,6 +11,7 @@ from phaseprof.report.text import Style, clean
 
 _STYLE = Style()
 _LONG = 32  # characters of a table's cell that is text rather than a figure
+_LONG_NAME = 12  # characters of a name that would break badly in a narrow column
 _VOID = frozenset({"meta", "hr", "br"})
 # What may end a script element or begin another, and the line ends that old engines read inside a string.
 _IN_SCRIPT = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
@@ -56,18 +57,38 @@ def element(name: str, /, *children: str, **attributes: str | float | bool | Non
 
 
 def table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str) -> Html:
-    """Return a table that scrolls by itself where it is too wide; the first column names the row."""
-    head = element("tr", *(element("th", title, scope="col") for title in titles))
-    body = [element("tr", element("th", row[0], scope="row"), *map(_cell, row[1:])) for row in rows]
+    """Return a table that scrolls by itself where it is too wide.
+
+    The first column names the row; of the others, columns of figures stand to the right and columns of words to the
+    left.
+    """
+    words = [at == 0 or _is_words([row[at] for row in rows]) for at in range(len(titles))]
+    heads = (element("th", t, scope="col", class_="words" if w else None) for t, w in zip(titles, words, strict=True))
+    body = [
+        element("tr", _name(row[0]), *(_cell(c, is_words=w) for c, w in zip(row[1:], words[1:], strict=True)))
+        for row in rows
+    ]
     whole = element(
-        "table", element("caption", caption, class_="unseen"), element("thead", head), element("tbody", *body)
-    )
+        "table", element("caption", caption, class_="unseen"), element("thead", element("tr", *heads)),
+        element("tbody", *body),
+    )  # fmt: skip
     return element("div", whole, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 
-def _cell(content: str) -> Html:
+def _is_words(column: Sequence[str]) -> bool:
+    """Tell whether a column holds anything but figures; what is empty tells nothing."""
+    return any(cell and (isinstance(cell, Html) or not (cell[0] in "+-?" or cell[0].isdigit())) for cell in column)
+
+
+def _name(content: str) -> Html:
+    """Return the cell that names a row: a long name gets room before it breaks."""
+    return element("th", content, scope="row", class_="long" if len(content) > _LONG_NAME else None)
+
+
+def _cell(content: str, *, is_words: bool) -> Html:
     """Return a cell: a figure stays on one line, a longer text may break."""
-    return element("td", content, class_="text" if len(content) > _LONG and not isinstance(content, Html) else None)
+    is_long = len(content) > _LONG and not isinstance(content, Html)
+    return element("td", content, class_="text" if is_long else "words" if is_words else None)
 
 
 def json_text(tree: object) -> Html:

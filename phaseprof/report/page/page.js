@@ -28,6 +28,8 @@
   const changed = (unit, n) => (n === 0 ? "no change" : signed(unit, n));
   const signed = (unit, n) => (n < 0 ? "" : "+") + FORMATS[unit](n);
 
+  const AXIS = data.axis || "generation"; // what charts run along
+  const TURN = AXIS[0].toUpperCase() + AXIS.slice(1);
   const namesOf = (id) => data.names[id.split("-")[0]] || { shift: 0 };
   const nameOf = (names, g) => (names.names && names.names[g] !== undefined ? names.names[g] : String(g + names.shift));
 
@@ -47,7 +49,7 @@
     const y = scaled(view.v, scale);
     const say = view.g.map((g, i) => {
       const change = i > 0 && view.v[i - 1] !== null ? `<br>${changed(view.unit, view.v[i] - view.v[i - 1])} since the reading before` : "";
-      return `<b>Generation ${asText(nameOf(names, g))}</b> · ${asText(view.points[view.p[i]])}<br>${FORMATS[view.unit](view.v[i])}${change}`;
+      return `<b>${TURN} ${asText(nameOf(names, g))}</b> · ${asText(view.points[view.p[i]])}<br>${FORMATS[view.unit](view.v[i])}${change}`;
     });
     const hover = { hovertemplate: "%{customdata}<extra></extra>" };
     const traces = [];
@@ -82,13 +84,13 @@
 
   function linesFigure(view, names) {
     const scale = scaleOf(view.unit, view.lines.flatMap((one) => one.v));
-    const head = (g) => (view.labels ? asText(view.labels[g]) : `Generation ${asText(nameOf(names, g))}`);
+    const head = (g) => (view.labels ? asText(view.labels[g]) : `${TURN} ${asText(nameOf(names, g))}`);
     const traces = view.lines.map((one) => ({
       type: "scatter", mode: one.g.length <= 60 ? "lines+markers" : "lines", name: asText(one.name),
       x: one.g.map((g) => g + (view.labels ? 1 : names.shift)), y: scaled(one.v, scale),
       customdata: one.g.map((g, i) => `${view.lines.length > 1 ? `${asText(one.name)}: ` : `<b>${head(g)}</b><br>`}${FORMATS[view.unit](one.v[i])}`),
       hovertemplate: "%{customdata}<extra></extra>",
-      line: { color: view.broken ? css("--bad") : colors()[one.color % 8], width: 2, dash: DASHES[Math.floor(one.color / 8) % 4] },
+      line: { color: view.broken ? css("--bad") : colors()[one.color % 8], width: one.wide ? 5 : 2, dash: DASHES[Math.floor(one.color / 8) % 4] },
       marker: { size: 5 },
     }));
     const layout = { hovermode: view.lines.length > 1 ? "x unified" : "closest", yaxis: { title: { text: scale.title } } };
@@ -96,6 +98,7 @@
     else layout.yaxis.rangemode = "tozero";
     layout.showlegend = view.lines.length > 1;
     if (view.labels) layout.xaxis = { title: { text: "snapshot" } };
+    else if (view.lines.length > 1 && !names.names) layout.xaxis = { unifiedhovertitle: { text: `${TURN} %{x}` } };
     if (view.band && (view.band[0] >= 0 || view.band[1] >= 0)) Object.assign(layout, bandOf(view));
     return { traces, layout };
   }
@@ -109,17 +112,17 @@
     return {
       shapes: [{ type: "rect", xref: "paper", x0: 0, x1: 1, y0: y0 - thin, y1: y1 + thin, layer: "below",
         fillcolor: css("--good"), opacity: 0.28, line: { width: 0 } }],
-      annotations: [{ xref: "paper", x: 1, xanchor: "right", y: y1, yanchor: "bottom", showarrow: false,
+      annotations: [{ xref: "paper", x: 1, xanchor: "right", y: y1, yanchor: "bottom", yshift: 6, showarrow: false,
         text: asText(view.expected), font: { color: css("--good"), size: 12 }, bgcolor: css("--card"), opacity: 0.9 }],
-      yaxis: { rangemode: "tozero", title: { text: "" } },
+      yaxis: { range: [0, most * 1.1], title: { text: "" } },
     };
   }
 
   function heatFigure(view, names) {
     const scale = scaleOf(view.unit, [view.limit]);
     const x = view.from.map((g, i) => (g + view.to[i]) / 2 + names.shift);
-    const span = (i) => (view.from[i] === view.to[i] ? `Generation ${asText(nameOf(names, view.from[i]))}`
-      : `Generations ${asText(nameOf(names, view.from[i]))} to ${asText(nameOf(names, view.to[i]))}`);
+    const span = (i) => (view.from[i] === view.to[i] ? `${TURN} ${asText(nameOf(names, view.from[i]))}`
+      : `${TURN}s ${asText(nameOf(names, view.from[i]))} to ${asText(nameOf(names, view.to[i]))}`);
     const customdata = view.cells.map((row, at) => row.map((v, i) =>
       `<b>${asText(view.phases[at])}</b> · ${span(i)}<br>${v === null ? "not visited" : signed(view.unit, v)}`));
     const short = (text) => (text.length > (isNarrow() ? 12 : 28) ? `${text.slice(0, isNarrow() ? 11 : 27)}…` : text);
@@ -150,7 +153,7 @@
       hoverlabel: { bgcolor: css("--card"), bordercolor: css("--muted"), align: "left", font: { color: css("--ink"), size: 13 } },
       legend: { orientation: "h", x: 0, xanchor: "left", y: narrow ? -0.13 : -0.16, yanchor: "top", font: { color: css("--ink") } },
       ...own,
-      xaxis: { ...axis, ...own.xaxis, title: isSmall || narrow ? undefined : { text: "generation", standoff: 6, font: axis.title.font, ...(own.xaxis || {}).title }, zeroline: false },
+      xaxis: { ...axis, ...own.xaxis, title: isSmall || narrow ? undefined : { text: AXIS, standoff: 6, font: axis.title.font, ...(own.xaxis || {}).title }, zeroline: false },
       yaxis: { ...axis, ...own.yaxis, title: { ...axis.title, ...(own.yaxis || {}).title }, automargin: true },
     };
     return whole;

@@ -15,10 +15,12 @@ from phaseprof.report.page.layout import bullet_list, definition_list, figure, s
 from phaseprof.report.page.limits import looked_at, not_looked_at
 from phaseprof.report.page.markup import Html, element, join
 from phaseprof.report.page.trend import trend_chart
-from phaseprof.report.page.words import plural
+from phaseprof.report.page.words import drawn_words, plural
 from phaseprof.report.run import ProcessHeader, ProcessSection
 from phaseprof.report.summary import SummaryReport
 from phaseprof.units import format_duration
+
+MAX_COUNTS = 12  # charts of watched classes
 
 
 @dataclass
@@ -102,8 +104,11 @@ class ProcessPart:
         return section(self.prefix, "findings", "Findings", verdict, looked, found)
 
     def _counts(self, summary: SummaryReport) -> Html:
-        drawn = [self._figure(chart) for chart in charts.count_charts(self.process, summary.counts)]
-        grid = element("div", *drawn, class_="grid") if drawn else Html("")
+        counted = charts.count_charts(self.process, summary.counts)
+        drawn = [self._figure(chart) for chart in counted[:MAX_COUNTS]]
+        few = drawn_words(len(drawn), len(counted), "counted class")
+        note = element("p", f"{few}, broken expectations first; the table has them all.", class_="fine") if few else ""
+        grid = join(element("div", *drawn, class_="grid"), note) if drawn else Html("")
         types = tables.types_table(self.process)
         types = join(element("h3", "Types that grew most"), types) if types else types
         return self._section("counts", "Object counts", grid, tables.counts_table(summary.counts), types)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from phaseprof.recording.model import ProcessRun
 from phaseprof.report.access import Generations, bounds_text, metrics_under
 from phaseprof.report.cost import CostReport
@@ -11,12 +13,13 @@ from phaseprof.report.large import LargeObjectsReport
 from phaseprof.report.page.heat import charge_metrics, phase_charges
 from phaseprof.report.page.markup import Html, element, join, table
 from phaseprof.report.page.sparkline import sparkline
-from phaseprof.report.page.words import metric_words
+from phaseprof.report.page.words import metric_words, plural
 from phaseprof.report.text import count_text
 from phaseprof.report.tracked import TrackedReport
 from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 
 MAX_ROWS = 40
+_TYPES = 12  # with a picture of their course each
 _JOBS = 8  # of the costs, shown at once
 
 
@@ -27,12 +30,30 @@ def phases_table(process: ProcessRun) -> Html:
         return Html("")
     metric = metrics[0]
     rows = []
-    for row in sorted(phase_charges(process, metric), key=lambda r: -r.total)[:MAX_ROWS]:
+    charges = sorted(phase_charges(process, metric), key=lambda r: -r.total)
+    for row in charges[:MAX_ROWS]:
         totals = process.phases.get(row.phase)
         visits, seconds = (f"{totals.visits:,}", format_duration(totals.seconds)) if totals else ("", "")
         rows.append((row.phase, _signed(metric, row.typical), _signed(metric, row.total), visits, seconds))
     titles = ("Phase", "A generation (median)", "Whole run", "Visits", "Time")
-    return table(titles, rows, caption=f"Change of {metric_words(metric).lower()} by phase")
+    said = f"Change of {metric_words(metric).lower()} by phase"
+    return cut_table(titles, rows, of=len(charges), noun="phase", caption=said)
+
+
+def cut_table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, of: int, noun: str, caption: str) -> Html:
+    """Return a table, and under it in words how many of how many are shown where it is cut; nothing without rows.
+
+    Args:
+        titles: the header.
+        rows: those that are shown.
+        of: how many there are.
+        noun: what one row is of, for these words.
+        caption: says what the table is to those who do not see it.
+    """
+    if not rows:
+        return Html("")
+    few = f"{len(rows):,} of {plural(of, noun)} shown." if len(rows) < of else ""
+    return join(table(titles, rows, caption=caption), element("p", few, class_="fine") if few else "")
 
 
 def _signed(metric: str, value: float) -> str:
@@ -80,10 +101,10 @@ def types_table(process: ProcessRun) -> Html:
     rows = [
         (name, f"+{count_text(change)}", count_text(series.values[0]), count_text(series.last),
          sparkline(series.generations, series.values, label=f"{name}: {change:+,.0f}"))
-        for change, name, series in grown[:12]
+        for change, name, series in grown[:_TYPES]
     ]  # fmt: skip
-    return table(("Type", "Change", "First", "Newest", "Over the run"), rows, caption="Types that grew most") \
-        if rows else Html("")  # fmt: skip
+    titles = ("Type", "Change", "First", "Newest", "Over the run")
+    return cut_table(titles, rows, of=len(grown), noun="growing type", caption="Types that grew most")
 
 
 def tracked_table(process: ProcessRun, report: TrackedReport) -> Html:
@@ -100,7 +121,7 @@ def tracked_table(process: ProcessRun, report: TrackedReport) -> Html:
             format_signed_bytes(size.growth_bytes_per_epoch), course, state,
         ))  # fmt: skip
     titles = ("Name", "Size", "Growth", "A generation", "Over the run", "")
-    return table(titles, rows, caption="Tracked names") if rows else Html("")
+    return cut_table(titles, rows, of=len(report.sizes), noun="tracked name", caption="Tracked names")
 
 
 def explained_bars(report: ExplainedReport) -> Html:
@@ -108,7 +129,7 @@ def explained_bars(report: ExplainedReport) -> Html:
     parts: list[tuple[str, float | None]] = [(t.name, t.growth_bytes) for t in report.terms]
     parts.append(("unexplained", report.unexplained_bytes))
     largest = max((abs(n) for _, n in parts if n is not None), default=0.0) or 1.0
-    rows = [_bar(name, n, largest) for name, n in parts]
+    rows = [_explained_bar(name, n, largest) for name, n in parts]
     title = (
         f"{report.total_name} changed by {format_signed_bytes(report.total_bytes)} from generation {report.first} "
         f"to {report.last}. The parts add up to it; each byte is counted once."
@@ -126,13 +147,27 @@ def explained_bars(report: ExplainedReport) -> Html:
     )  # fmt: skip
 
 
-def _bar(name: str, growth: float | None, largest: float) -> Html:
+def _explained_bar(name: str, growth: float | None, largest: float) -> Html:
     if growth is None:
-        value, width, kind = "not measured", 0.0, "none"
-    else:
-        value, width = format_signed_bytes(growth), 100 * abs(growth) / largest
-        kind = "left" if name == "unexplained" else "down" if growth < 0 else "up"
-    bar = element("span", element("span", style=f"width:{width:.1f}%", class_=kind), class_="track", aria_hidden="true")
+        return _bar(name, "not measured", 0.0, "none")
+    kind = "left" if name == "unexplained" else "down" if growth < 0 else "up"
+    return _bar(name, format_signed_bytes(growth), abs(growth) / largest, kind)
+
+
+def bars(parts: Sequence[tuple[str, float, str]]) -> Html:
+    """Return the parts of a whole as bars.
+
+    Args:
+        parts: name, size in any unit, and how the size is written.
+    """
+    largest = max((size for _, size, _ in parts), default=0.0) or 1.0
+    return element("ul", *(_bar(name, text, size / largest, "up") for name, size, text in parts), class_="bars")
+
+
+def _bar(name: str, value: str, share: float, kind: str) -> Html:
+    """Return one bar; ``share`` of the widest, 0 to 1."""
+    inside = element("span", style=f"width:{100 * share:.1f}%", class_=kind)
+    bar = element("span", inside, class_="track", aria_hidden="true")
     return element("li", element("span", name, class_="name"), bar, element("span", value, class_="value"))
 
 
@@ -164,8 +199,10 @@ def _budget(text: str) -> str:
 
 def large_table(report: LargeObjectsReport) -> Html:
     """Return the large objects of the newest look."""
-    rows = [(o.type_name, format_bytes(o.size_bytes), o.holder or "-", o.detail or "-") for o in report.objects or ()]
-    return table(("Type", "Size", "Held by", "Detail"), rows[:MAX_ROWS], caption="Large objects") if rows else Html("")
+    found = report.objects or ()
+    rows = [(o.type_name, format_bytes(o.size_bytes), o.holder or "-", o.detail or "-") for o in found[:MAX_ROWS]]
+    titles = ("Type", "Size", "Held by", "Detail")
+    return cut_table(titles, rows, of=len(found), noun="large object", caption="Large objects")
 
 
 def snapshots_table(process: ProcessRun) -> Html:
@@ -179,4 +216,5 @@ def snapshots_table(process: ProcessRun) -> Html:
         before = ram
         rows.append((one.label, names.name(one.g) if one.g >= 0 else "-", "-" if ram is None else format_bytes(ram),
                      change))  # fmt: skip
-    return table(("Snapshot", "Generation", "Memory", "Change"), rows, caption="Snapshots") if rows else Html("")
+    titles = ("Snapshot", "Generation", "Memory", "Change")
+    return cut_table(titles, rows, of=len(process.snapshots), noun="snapshot", caption="Snapshots")

@@ -12,7 +12,7 @@ from phaseprof.recording.series import Series
 from phaseprof.report.access import GENERATION_END
 from phaseprof.report.page.charts import Chart, change_words
 from phaseprof.report.page.thinning import thin_generations
-from phaseprof.report.page.words import is_bytes, metric_words, plural
+from phaseprof.report.page.words import clauses, drawn_words, is_bytes, metric_words, plural
 
 # Readings drawn of one metric.  A line of 6,000 points is drawn in 30 ms, and is four for each column of pixels.
 MOST_A_METRIC = 6000
@@ -31,13 +31,14 @@ def trend_chart(process: ProcessRun, *, most: int = MOST_A_METRIC, first: str = 
         most: readings drawn of each metric, about.
         first: the metric shown when the page opens, if it was read.
     """
-    names = sorted(_metrics(process), key=lambda m: (m != first, _rank(m)))[:MAX_VIEWS]
+    found = sorted(_metrics(process), key=lambda m: (m != first, _rank(m)))
+    names = found[:MAX_VIEWS]
     views = [view for metric in names if (view := _view(process, metric, most)) is not None]
     if not views:
         return None
     end = _end_of(_points_of(process, names[0]))
-    caption = f"{metric_words(names[0])} {change_words(names[0], end.values)} over {plural(len(end), 'reading')}"
-    return Chart("trend", "", caption, tuple(views))
+    said = f"{metric_words(names[0])} {change_words(names[0], end.values)} over {plural(len(end), 'reading')}"
+    return Chart("trend", "", clauses(said, drawn_words(len(views), len(found), "metric")), tuple(views))
 
 
 def _metrics(process: ProcessRun) -> Iterator[str]:

@@ -28,6 +28,13 @@ _WORDS = {
     "shm_segments": "Shared memory segments",
     "pinned_bytes": "Pinned host memory",
     "tracked_total_bytes": "All tracked names together",
+    "active_bytes": "Active memory",
+    "small_pool_bytes": "Small pool, active",
+    "large_pool_bytes": "Large pool, active",
+    "active_blocks": "Active blocks",
+    "reserved_bytes": "Reserved memory",
+    "inactive_split_bytes": "Inactive split",
+    "segments": "Segments",
 }
 _COUNTERS = {
     "allocated_bytes": "allocated",
@@ -85,3 +92,30 @@ def plural(n: int, noun: str) -> str:
     ('1 leak', '1,200 leaks')
     """
     return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
+
+
+def drawn_words(drawn: int, there_are: int, noun: str) -> str:
+    """Say that a chart draws fewer things than there are; nothing where it draws them all.
+
+    >>> drawn_words(12, 1030, "tracked name"), drawn_words(3, 3, "process")
+    ('12 of 1,030 tracked names drawn', '')
+    """
+    return f"{drawn:,} of {plural(there_are, noun)} drawn" if drawn < there_are else ""
+
+
+def clauses(*words: str) -> str:
+    """Put clauses one after the other; empty ones are left out.
+
+    >>> clauses("memory of each process", "", "8 of 9 processes drawn")
+    'memory of each process; 8 of 9 processes drawn'
+    """
+    return "; ".join(filter(None, words))
+
+
+def capital(words: str) -> str:
+    """Begin with a capital letter, as titles do.
+
+    >>> capital("small pool")
+    'Small pool'
+    """
+    return words[:1].upper() + words[1:]
