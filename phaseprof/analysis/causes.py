@@ -45,6 +45,10 @@ FREED_SHARE = 0.3
 _NODE = re.compile(r"Backward\d+$|^AccumulateGrad$|^UntypedStorage$")
 # Types that a path shows by another name than their own.
 _SHOWN_AS = {"_lru_cache_wrapper": "lru_cache"}
+# Tables of weak references: what they list, others hold.
+_WEAK = re.compile(r"\(Weak(Set|KeyDictionary|ValueDictionary)\)")
+# What counted objects hold must come to this share of the memory that grows for it to be theirs.
+EXPLAINED_SHARE = 0.8
 NO_ROOT = NOT_FOUND | {"garbage"}
 
 
@@ -137,13 +141,16 @@ def join(symptoms: Mapping[str, Symptom]) -> list[Cause]:
         if holder is None or (symptom.births is None and not speaks_for_most(holder)):
             alone.append(Cause(None, {key: symptom}))  # a sample without a common holder is no evidence
             continue
-        dead = _was_freed(symptom) or (is_confirmed and holder.root == "garbage" and symptom.collected is None)
-        place = ("garbage",) if dead else place_of(holder)
+        place = place_of(holder)
+        if _was_freed(symptom) or (is_confirmed and holder.root == "garbage" and symptom.collected is None):
+            place = ("garbage",)
+        elif holder.root == "garbage":
+            place = ("garbage", symptom.phase() or "")  # rings of one phase are one leak, wherever each was entered
         cause = held.setdefault(place, Cause(holder))
         cause.symptoms[key] = symptom
         if _tells_more(symptom, cause):
             cause.holder = holder
-    return _adopt_orphans([*_merge_nested(held), *alone])
+    return _adopt_orphans([*_merge_alike(_merge_nested(held)), *alone])
 
 
 def _was_freed(symptom: Symptom) -> bool:
@@ -184,6 +191,42 @@ def _weight(symptom: Symptom) -> int:
     return 1 if carries(symptom) else 2
 
 
+def _merge_alike(causes: Mapping[tuple[str, ...], Cause]) -> list[Cause]:
+    """Join what is one leak though its holders differ: parts of what grows, siblings, weak tables of it."""
+    order = sorted(causes, key=lambda place: -max(map(_weight, causes[place].symptoms.values())))
+    kept: dict[tuple[str, ...], Cause] = {}
+    for place in order:
+        cause = causes[place]
+        home = next((k for p, k in kept.items() if _is_part_of(cause, k) or _are_siblings(place, cause, p, k)), None)
+        if home is None:
+            kept[place] = cause
+        else:
+            home.symptoms.update({key: s for key, s in cause.symptoms.items() if key not in home.symptoms})
+    return list(kept.values())
+
+
+def _is_part_of(part: Cause, whole: Cause) -> bool:
+    """Whether a cause is what another one's objects hold, a weak table of them, or memory that they account for."""
+    if part.holder is None or not any(s.judgement.verdict == "leak" for s in whole.symptoms.values()):
+        return False
+    if all(key.startswith(("storages/", "arrays_bytes")) for key in part.symptoms):
+        explained = max((whole.weight_of(subject) for subject in whole.subjects()), default=0.0)
+        if explained >= EXPLAINED_SHARE * max(s.judgement.slope for s in part.symptoms.values()) > 0:
+            return True
+    if not _phases(part) & _phases(whole):
+        return False
+    steps = part.holder.steps
+    inside = {s.subject for s in whole.of_kind("count/", "watched/") if not carries(s)} - set(KIND_OF_TYPE)
+    return any(f"({name})" in step for name in inside for step in steps) or any(map(_WEAK.search, steps))
+
+
+def _are_siblings(place: tuple[str, ...], cause: Cause, other: tuple[str, ...], home: Cause) -> bool:
+    """Whether two containers of one object grow in one phase: what a program notes twice is noted too often once."""
+    if len(place) < 2 or place[:-1] != other[:-1] or not cause.is_rooted:
+        return False
+    return all(map(carries, cause.symptoms.values())) and bool(_phases(cause) & _phases(home))
+
+
 def _adopt_orphans(causes: list[Cause]) -> list[Cause]:
     """Give what nothing in Python holds to the cause that is born in the same phase and has a holder.
 
@@ -220,7 +263,7 @@ def _fits(rooted: Cause, orphan: Cause) -> bool:
     return bool(leaks) and (not slopes or max(s.judgement.slope for s in leaks) >= 0.2 * min(slopes))
 
 
-def _merge_nested(held: Mapping[tuple[str, ...], Cause]) -> list[Cause]:
+def _merge_nested(held: Mapping[tuple[str, ...], Cause]) -> dict[tuple[str, ...], Cause]:
     """A place inside another cause's place is the same leak seen deeper: it joins the outer one."""
     kept: dict[tuple[str, ...], Cause] = {}
     for place in sorted(held, key=len):
@@ -232,4 +275,4 @@ def _merge_nested(held: Mapping[tuple[str, ...], Cause]) -> list[Cause]:
         if whole.holder is not None and not whole.holder.container and whole.ends_at_plumbing:
             whole.holder = inner.holder  # the outer one ends at what only carries the inner one's object
         whole.symptoms.update(inner.symptoms)
-    return list(kept.values())
+    return kept

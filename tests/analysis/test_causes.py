@@ -223,6 +223,71 @@ def test_all_dead_cycles_are_one_cause() -> None:
     assert set(cause.symptoms) == {EPISODES, STEPS}
 
 
+# --- one leak, several holders ---------------------------------------------------------------------------------------
+
+
+def test_dead_cycles_of_one_phase_are_one_cause_before_any_collection() -> None:
+    causes = joined(
+        symptom(EPISODES, holder=dead(EPISODES), births=born(EPISODES, train=9)),
+        symptom(STEPS, holder=dead(STEPS), births=born(STEPS, train=9)),
+        symptom("count/user.Plan", holder=dead("count/user.Plan"), births=born("count/user.Plan", imagine=9)),
+    )
+
+    assert keys(causes) == [[EPISODES, STEPS], ["count/user.Plan"]]
+
+
+@pytest.mark.parametrize(("phase", "n_causes"), [("train", 1), ("evaluate", 2)])
+def test_what_the_growing_objects_hold_is_theirs(phase: str, n_causes: int) -> None:
+    inside = ("registry (method Episode.close)", ".__self__ (Episode)", ".frames ndarray")
+    arrays = held("arrays", inside, item="ndarray", container="", length=-1)
+
+    causes = joined(
+        symptom(EPISODES, holder=held(EPISODES), births=born(EPISODES, train=9)),
+        symptom("arrays_bytes", 1e6, holder=arrays, births=born("arrays", **{phase: 9})),
+    )
+
+    assert len(causes) == n_causes
+
+
+@pytest.mark.parametrize(("slope", "n_causes"), [(5_000.0, 1), (5_200.0, 2)])
+def test_memory_that_counted_objects_account_for_is_theirs(slope: float, n_causes: int) -> None:
+    of_optimizer = held("storages", ("optimizer (SGD)", ".state (dict, 6)", "[...] Tensor"), item="Tensor", length=6)
+
+    causes = joined(
+        symptom(EPISODES, holder=held(EPISODES, each=4096), births=born(EPISODES, select=9)),
+        symptom("storages/cpu_bytes", slope, holder=of_optimizer, births=born("storages", train=9)),
+    )
+
+    assert len(causes) == n_causes
+
+
+LISTS = ("container/list@7f", "container/list@8f")
+
+
+@pytest.mark.parametrize(("owner", "n_causes"), [(".stats (Stats)", 1), (".agent (Agent)", 2)])
+def test_two_lists_of_one_object_are_one_cause(owner: str, n_causes: int) -> None:
+    owners, names = (".stats (Stats)", owner), (".x (list, 82)", ".y (list, 9)")
+    paths = [("trainer (Trainer)", of, name) for of, name in zip(owners, names, strict=True)]
+
+    causes = joined(*(
+        symptom(key, holder=held(key, path, item="list", length=length), births=born(key, train=9))
+        for key, path, length in zip(LISTS, paths, (82, 9), strict=True)
+    ))  # fmt: skip
+
+    assert len(causes) == n_causes
+
+
+def test_a_table_of_weak_references_holds_nothing() -> None:
+    weak = ("module tasks._all (WeakSet)", ".data (set, 82)")
+
+    causes = joined(
+        symptom(EPISODES, holder=held(EPISODES), births=born(EPISODES, train=9)),
+        symptom("container/set@7f", holder=held("container/set@7f", weak, item="set"), births=born("x", train=9)),
+    )
+
+    assert keys(causes) == [["container/set@7f", EPISODES]]
+
+
 # --- words ------------------------------------------------------------------------------------------------------------
 
 
@@ -234,6 +299,7 @@ def test_these_are_no_roots(root: str) -> None:
 @pytest.mark.parametrize(
     ("subject", "expected"),
     [("list", True), ("cell", True), ("MulBackward0", True), ("AccumulateGrad", True), ("UntypedStorage", True),
+     ("threading.Event", True), ("game.Event", False),
      ("Episode", False), ("Tensor", False), ("ndarray", False), ("Backward", False), ("FeedBackward", False)],
 )  # fmt: skip
 def test_what_only_carries_others(subject: str, expected: bool) -> None:

@@ -491,14 +491,20 @@ class TestWithoutARoot:
             "class Exporter:\n"
             "    def close(self): pass\n"
             "atexit.register(Exporter().close)\n"
-            "path = find_holders([o for o in gc.get_objects() if type(o) is Exporter])[0]\n"
-            "print(path.root, '|', path, '|', path.reason)\n"
+            "class Part: pass\n"
+            "def suspects(): return [o for o in gc.get_objects() if type(o) in (Exporter, Part)]\n"
+            "suspects()[0].part = Part()\n"
+            "paths = find_holders(suspects())\n"
+            "print(paths[0].root, '|', paths[0], '|', paths[0].reason)\n"
+            "print(paths[1])\n"
         )
         import subprocess
 
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
-        root, text, reason = done.stdout.split(" | ")
+        first, part = done.stdout.splitlines()
+        root, text, reason = first.split(" | ")
+        assert part == "atexit or another C registry (method Exporter.close) .__self__ (Exporter) .part Part"
         assert root == "outside Python"
         assert text == "atexit or another C registry (method Exporter.close) .__self__ Exporter"
         assert "1 reference is held outside Python" in reason

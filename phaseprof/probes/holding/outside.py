@@ -26,7 +26,11 @@ def explain_orphan(node: Node, search: Search) -> Root:
     held by C: a registry of callbacks, an extension's object, a tensor's C++ side, a value that a running function is
     just using. If nothing is left over, what is above the suspect is a dead cycle.
     """
-    above = [found for found in ancestors(node) if found.obj is not None and found.root is None]
+    every = ancestors(node)
+    told = next((found.root for found in every if found.root is not None), None)
+    if told is not None:  # what holds it was explained with another suspect
+        return told
+    above = [found for found in every if found.obj is not None]
     known = (found for found in above if found.expanded and not found.truncated)
     held = next((found for found in known if search.unaccounted(found)), None)
     if held is not None:
