@@ -33,7 +33,7 @@ LEAST_BYTES = 1024.0
 LEAST_ANONYMOUS_BYTES = 65536.0
 MOST_FINDINGS = 10
 # Dead cycles are a leak only where no collection comes in this many generations: a sawtooth needs time to show.
-GARBAGE_READINGS = 12
+GARBAGE_GENERATIONS = 12
 
 
 def find_leaks(
@@ -81,7 +81,7 @@ def _finding(
     rate = bytes_per_generation(cause, allocated_per_generation(symptoms))
     is_followed = any(s.births is not None for s in cause.symptoms.values())
     estimate = rate if is_followed else bytes_per_generation(cause)
-    backing = _backing(symptoms, estimate) if main.judgement.verdict == "too short" else None
+    backing = _backing(symptoms, main, estimate) if main.judgement.verdict == "too short" else None
     if main.judgement.verdict == "too short" and _breaks_more_and_more(process, main):
         main = replace(main, judgement=replace(main.judgement, verdict="leak"))
     elif backing is not None:
@@ -115,14 +115,18 @@ def _breaks_more_and_more(process: ProcessRun, symptom: Symptom) -> bool:
     return len(values) >= enough and all(b > a for a, b in pairwise(values))
 
 
-def _backing(symptoms: Mapping[str, Symptom], rate: float) -> Symptom | None:
+def _backing(symptoms: Mapping[str, Symptom], main: Symptom, rate: float) -> Symptom | None:
     """Find the allocators' counter that bears out a cause which was counted too seldom to be judged by itself.
 
     Counters are read every generation and have no noise, a census only when the budget allows: where memory in use
-    leaks by a good part of what the cause is estimated to take, the two are one.
+    leaks by a good part of what the cause is estimated to take, the two are one.  Where it goes up and down besides, a
+    few readings may have met the teeth by chance, unless none is below the one before.
     """
+    falls = any(b < a for a, b in pairwise(main.evidence.values))
     for metric in ALLOCATED:
         symptom = symptoms.get(metric)
+        if symptom is not None and symptom.judgement.shape == "sawtooth" and falls:
+            continue
         if symptom is not None and symptom.judgement.verdict == "leak" and symptom.judgement.slope >= 0.3 * rate > 0:
             return symptom
     blocks = symptoms.get("python_blocks")
@@ -137,9 +141,20 @@ def _verdict(process: ProcessRun, cause: Cause, main: Symptom) -> Verdict:
     holder = cause.holder
     if holder is not None and holder.bound > 0 and 0 <= holder.bound_length < holder.bound and not cause.is_garbage:
         return "filling"
-    if cause.is_garbage and len(main.evidence.generations) - (main.judgement.since or 0) < GARBAGE_READINGS:
+    if cause.is_garbage and _newest_generation(process, main) + 1 - _began(cause, main) < GARBAGE_GENERATIONS:
         return "growing"
     return "leak"
+
+
+def _newest_generation(process: ProcessRun, main: Symptom) -> int:
+    """The newest generation of the run whose counters were read; a census may be older."""
+    counters = process.series.get((AT, "after_full_collection"))
+    return max(main.evidence.generations[-1], counters.generations[-1] if counters else -1)
+
+
+def _began(cause: Cause, main: Symptom) -> int:
+    """The generation since which dead cycles pile up; what our own collection took in between does not count."""
+    return main.evidence.generations[0] if cause.is_confirmed_garbage else main.judgement.since or 0
 
 
 def _was_followed(cause: Cause) -> bool:

@@ -31,6 +31,10 @@ PLAIN_METRICS = (
 
 # Roots of holder records that name nobody.
 NOT_FOUND = frozenset({"outside Python", "unknown (search stopped)", ""})
+# Share of the rise that the turns which were followed must show for it to be told by them.
+SHOWN = 0.25
+# Readings since a collection of ours that can be judged by themselves.
+ENOUGH = 8
 # Families whose members are followed one by one; of all others only the level is known.
 FOLLOWED = ("count/", "watched/", "storages/", "arrays", "graph", "container/")
 
@@ -77,7 +81,9 @@ class Symptom:
             return max(phases, key=lambda phase: (phases[phase][1], phases[phase][0]))
         turns = max(1, self.births.after)
         changes = {phase: figures[0] / turns for phase, figures in phases.items()}
-        return nearest_phase(changes, self.judgement.slope)
+        # What the turns that were followed came to, where they show the rise at all: a leak need not grow every turn.
+        net = sum(changes.values())
+        return nearest_phase(changes, net if net >= SHOWN * self.judgement.slope else self.judgement.slope)
 
 
 def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:
@@ -135,18 +141,29 @@ def carry_forward(series: Series, generations: list[int]) -> Series:
 def _judge(process: ProcessRun, series: Series, *, followed: bool) -> Judgement | None:
     if len(series) < 2:
         return None
+    ours = sorted({record.g for record in process.collected})
+    generations, values = series.generations, list(series.values)
+    if followed:
+        values = without_our_collections(series, ours)
+    elif ours:  # what they take off the level of memory as a whole is more than the suspects' part: no mending
+        begin, end = _telling_stretch(generations, ours)
+        generations, values = generations[begin:end], values[begin:end]
+    if not any(map(lt, values, values[1:])):
+        return None  # what never rises is at rest: no need to ask how it falls
     collections = process.series.get((AT, "after_full_collection"))
     after = None
     if collections is not None:
         flags = dict(zip(collections.generations, collections.values, strict=True))
-        after = [bool(flags.get(g, 0.0)) for g in series.generations]
-    # What a collection takes off the level of memory as a whole is more than the suspects' part: only their own series
-    # are mended.
-    ours = sorted({record.g for record in process.collected}) if followed else []
-    values = without_our_collections(series, ours)
-    if not any(map(lt, values, values[1:])):
-        return None  # what never rises is at rest: no need to ask how it falls
-    return judge(values, series.generations, after_collection=after)
+        after = [bool(flags.get(g, 0.0)) for g in generations]
+    return judge(values, generations, after_collection=after)
+
+
+def _telling_stretch(generations: Sequence[int], collections: Sequence[int]) -> tuple[int, int]:
+    """Return the bounds of the readings since our last collection or, where those are few, of the longest stretch."""
+    cuts = [0, *(bisect_right(generations, g) for g in collections), len(generations)]
+    stretches = list(pairwise(cuts))
+    newest = stretches[-1]
+    return newest if newest[1] - newest[0] >= ENOUGH else max(stretches, key=lambda cut: cut[1] - cut[0])
 
 
 def without_our_collections(series: Series, collections: Sequence[int]) -> list[float]:

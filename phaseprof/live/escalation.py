@@ -51,6 +51,7 @@ class Investigation:
     rate: float = 0.0  # how much the family rose per generation when it was suspected; 0: not known
     stage: str = "births"
     since: int = 0
+    sample: set[int] = field(default_factory=set)  # identities that were asked where no births are known
 
 
 class Escalation:
@@ -298,8 +299,8 @@ class Escalation:
             return one.family.pick(view, guilty, ASKED)
         # Nobody was followed from birth: a sample across all that live, in which what leaks is the larger part.
         everyone = list(living)
-        sample = set(everyone[:: max(1, len(everyone) // SAMPLED)])
-        return one.family.pick(view, sample, SAMPLED)
+        one.sample = set(everyone[:: max(1, len(everyone) // SAMPLED)])
+        return one.family.pick(view, one.sample, SAMPLED)
 
     def _tell_holder(
         self, one: Investigation, choices: Sequence[Sequence[HolderPath]], each: int, item: str
@@ -316,7 +317,8 @@ class Escalation:
             record.item = one.subject
         record.item = item or record.item
         self._add(record)
-        self.has_named = self.has_named or (path.root not in NO_ROOTS and _is_telling(one))
+        speaks = path.root not in NO_ROOTS and 2 * explains >= len(choices)
+        self.has_named = self.has_named or (speaks and _is_telling(one))
         if path.root == "garbage":
             one.stage, one.since = "collect", self._generation
         else:
@@ -352,8 +354,9 @@ class Escalation:
                 gc.collect()
                 after = self._identities(followed)
             for one in waiting:
-                asked = set(before.get(one.key, ())) & set(one.births.survivors(self._generation, 1))
-                freed = asked - set(after.get(one.key, ()))
+                suspected = one.births.survivors(self._generation, 1).keys() or one.sample
+                asked = before.get(one.key, {}).keys() & suspected
+                freed = asked - after.get(one.key, {}).keys()
                 self.has_named = self.has_named or bool(freed)
                 self._add(fmt.Collected(self._clock(), self._generation, one.key, len(asked), len(freed)))
         for one in waiting:

@@ -130,13 +130,22 @@ def test_a_leak_is_seen_through_our_collection() -> None:
     assert (mended.judgement.verdict, mended.judgement.slope) == ("leak", pytest.approx(10))
 
 
-def test_the_level_of_all_memory_is_not_mended() -> None:
-    """A collection frees more than the suspects: what it takes off malloc's count stays off."""
-    sawn = {"malloc_in_use_bytes": lambda g: 1e6 * g if g <= 10 else 1e6 * (g - 11)}
+@pytest.mark.parametrize(("after", "verdicts"), [(1e6, ["leak"]), (0.0, [])])
+def test_the_level_of_all_memory_is_judged_since_our_collection(after: float, verdicts: list[str]) -> None:
+    """A collection frees more than the suspects: what it takes off malloc's count is not put back."""
+    sawn = {"malloc_in_use_bytes": lambda g: 1e6 * g if g <= 10 else 5e5 + after * (g - 11)}
 
     found = find_symptoms(record(sawn, [fmt.Collected(0, 10, EPISODES, 6, 0)]))
 
-    assert found["malloc_in_use_bytes"].judgement.verdict != "leak"
+    assert [s.judgement.verdict for s in found.values()] == verdicts
+
+
+def test_a_collection_a_few_generations_ago_hides_nothing_before_it() -> None:
+    sawn = {"malloc_in_use_bytes": lambda g: 1e6 * g if g <= 15 else 5e5}
+
+    found = find_symptoms(record(sawn, [fmt.Collected(0, 15, EPISODES, 6, 0)]))
+
+    assert found["malloc_in_use_bytes"].judgement.verdict == "leak"
 
 
 # --- evidence ---------------------------------------------------------------------------------------------------------
