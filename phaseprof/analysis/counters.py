@@ -65,7 +65,7 @@ def counter_causes(
         # A parent that writes to a page gives its forked children one of their own: a little of that is nobody's leak.
         if metric.endswith("_bytes") and (rate < NATIVE_LEAST_BYTES or not horizon.is_material(rate)):
             continue
-        found.append(_joined(process, symptom, kind, subject, leaks, horizon))
+        found.append(_joined(process, symptom, kind, subject, leaks, horizon, symptoms.get("shm_bytes")))
     return [*found, *_native(process, symptoms, [*leaks, *found], horizon), *_device(process, symptoms, leaks, horizon)]
 
 
@@ -80,11 +80,14 @@ def is_explained(leak: Finding, counted: Sequence[Finding]) -> bool:
 
 
 def _joined(
-    process: ProcessRun, symptom: Symptom, kind: str, subject: str | None, leaks: Sequence[Finding], horizon: Horizon
-) -> Finding:
+    process: ProcessRun, symptom: Symptom, kind: str, subject: str | None, leaks: Sequence[Finding], horizon: Horizon,
+    shared: Symptom | None,
+) -> Finding:  # fmt: skip
     companion = next((f for f in leaks if f.subject in COMPANIONS[kind]), None)
     if companion is None and kind == "descriptors":
         companion = next((f for f in leaks if _in_step(f, symptom)), None)
+    if companion is None and kind == "shared memory":
+        companion = next((f for f in leaks if _are_its_bytes(f, shared)), None)
     finding = _plain(process, symptom, kind, horizon)
     finding = replace(finding, subject=subject)
     if companion is not None:
@@ -106,6 +109,13 @@ def _in_step(leak: Finding, symptom: Symptom) -> bool:
     if leak.slope_unit != "objects/generation" or leak.slope <= 0:
         return False
     return 0.5 <= symptom.judgement.slope / leak.slope <= 8
+
+
+def _are_its_bytes(leak: Finding, shared: Symptom | None) -> bool:
+    """Whether tensors grow by what shared memory does: torch keeps shared storages there."""
+    if leak.kind != "tensors" or shared is None or leak.slope <= 0:
+        return False
+    return 0.5 <= shared.judgement.slope / leak.slope <= 2
 
 
 def _plain(process: ProcessRun, symptom: Symptom, kind: str, horizon: Horizon) -> Finding:

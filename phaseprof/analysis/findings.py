@@ -123,7 +123,7 @@ def _backing(symptoms: Mapping[str, Symptom], main: Symptom, rate: float) -> Sym
     few readings may have met the teeth by chance, unless none is below the one before.
     """
     falls = any(b < a for a, b in pairwise(main.evidence.values))
-    for metric in ALLOCATED:
+    for metric in (*ALLOCATED, "shm_bytes"):
         symptom = symptoms.get(metric)
         if symptom is not None and symptom.judgement.shape == "sawtooth" and falls:
             continue

@@ -16,6 +16,7 @@ from phaseprof.live.tracking import TrackList
 from phaseprof.live.watching import Watched, WatchList, counts_of
 from phaseprof.probes import census, heap, sizes
 from phaseprof.probes.gc_watch import GcWatch
+from phaseprof.probes.protocol import Probe
 from phaseprof.probes.registry import PROBES, available_probes
 from phaseprof.probes.typeinfo import with_subclasses
 from phaseprof.recording import format as fmt
@@ -59,13 +60,14 @@ class Inspector:
         self._probes, missing = available_probes({name: PROBES[name] for name in COUNTERS})
         for name, why in missing:
             recorder.note(f"{name}: not measured: {why}")
-        self.suspects = Suspects(recorder, self.escalation, self._probes, budget.clock)
+        self._sources: dict[str, Probe] = {}
+        self.suspects = Suspects(recorder, self.escalation, self._sources, budget.clock)
         self._gc = GcWatch()
         self._counts: dict[str, int] = {}
         self._last_done: dict[str, int] = {}
         self._told_gone: set[str] = set()
         self._n_types = self._n_hasty = 0
-        self._counters_read = self._clock()
+        self._last_read = dict.fromkeys(("counters", *SLOW), self._clock())
         self.looks_at_boundaries = False
 
     # --- boundaries -------------------------------------------------------------------------------------------------
@@ -96,9 +98,8 @@ class Inspector:
         with self._budget.spending("recording"):
             self._recorder.fold()
             self._recorder.check_file()
-        if self._has_time_for_counters():
-            with self._budget.spending("counters"):
-                self._read_counters(generation)
+        if self._has_time_for("counters"):
+            self._read_counters(generation)
         self._budget.is_urgent = (
             self._budget.share is not None and self.suspects.is_urgent() and not self.escalation.has_named
         )
@@ -115,19 +116,18 @@ class Inspector:
             self._recorder.add(self.cost(generation))
         return broken
 
-    def _has_time_for_counters(self) -> bool:
+    def _has_time_for(self, job: str) -> bool:
         """Whether counters fit into the budget of the time since they were last read, whatever else was spent.
 
         They are cheap and they decide: a verdict rests on them while dearer looks wait for the budget to recover.
         """
         now = self._clock()
         share = self._budget.share
-        since, self._counters_read = now - self._counters_read, now
-        if share is None or self._budget.estimate_ns("counters", 500_000) <= share * since:
-            return True
-        self._counters_read = now - since
-        self._budget.skipped["counters"] += 1
-        return False
+        if share is not None and self._budget.estimate_ns(job, 500_000) > share * (now - self._last_read[job]):
+            self._budget.skipped[job] += 1
+            return False
+        self._last_read[job] = now
+        return True
 
     def _is_due(self, job: str, generation: int) -> bool:
         if job == "watched":  # a census of types counts them too
@@ -206,15 +206,13 @@ class Inspector:
 
     def _read_counters(self, generation: int) -> None:
         figures: dict[str, float] = {}
-        for probe in list(self._probes):
-            if self._budget.share is not None and probe.name in SLOW and generation % SLOW_EVERY:
-                continue
-            try:
-                with self._budget.spending(probe.name):
-                    figures.update(probe.read())
-            except ProbeUnavailable as error:
-                self._probes.remove(probe)
-                self._recorder.note(f"{probe.name} is not measured any more: {error}")
+        with self._budget.spending("counters"):
+            for probe in [probe for probe in self._probes if probe.name not in SLOW]:
+                figures.update(self._figures_of(probe))
+        for probe in [probe for probe in self._probes if probe.name in SLOW]:
+            is_due = self._budget.share is None or generation % SLOW_EVERY == 0
+            if is_due and self._has_time_for(probe.name):
+                figures.update(self._figures_of(probe))
         figures.update({f"gc/{name}": value for name, value in self._gc.read().items()})
         for name in ("limit_available_bytes", "host_available_bytes"):
             if name in figures:
@@ -223,6 +221,19 @@ class Inspector:
             figures.update(self._devices.limits())
         figures["after_full_collection"] = float(self._gc.full_since_last())
         self._record(generation, figures)
+
+    def _figures_of(self, probe: Probe) -> Mapping[str, float]:
+        try:
+            with self._budget.spending(probe.name):
+                found = probe.read()
+        except ProbeUnavailable as error:
+            self._probes.remove(probe)
+            self._recorder.note(f"{probe.name} is not measured any more: {error}")
+            for metric in [metric for metric, source in self._sources.items() if source is probe]:
+                del self._sources[metric]
+            return {}
+        self._sources.update(dict.fromkeys(found, probe))
+        return found
 
     def _count_watched(self, generation: int) -> list[Watched]:
         classes = self._watches.classes()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 
 from phaseprof.errors import PhaseprofError
 from phaseprof.live import families, suspicion
@@ -32,16 +32,16 @@ class Suspects:
     Args:
         recorder: whose model holds the series.
         escalation: runs the investigations.
-        probes: the counters that can be read at phase boundaries.
+        sources: the probe that reads a counter, by metric; filled as counters are read.
         clock: nanoseconds.
     """
 
     def __init__(
-        self, recorder: Recorder, escalation: Escalation, probes: Sequence[Probe], clock: Callable[[], int]
+        self, recorder: Recorder, escalation: Escalation, sources: Mapping[str, Probe], clock: Callable[[], int]
     ) -> None:
         self._recorder = recorder
         self._escalation = escalation
-        self._probes = probes
+        self._sources = sources
         self._clock = clock
         self.containers = ContainerWatch()
 
@@ -110,14 +110,8 @@ class Suspects:
                 self._escalation.start(Investigation(metric, metric, generation, counter=reader))
 
     def _reader_of(self, metric: str) -> families.Reader | None:
-        for probe in self._probes:
-            try:
-                known = probe.read()
-            except PhaseprofError:
-                continue
-            if metric in known:
-                return lambda probe=probe: probe.read().get(metric)  # type: ignore[misc]
-        return None
+        probe = self._sources.get(metric)
+        return None if probe is None else lambda: _read(probe, metric)
 
     def _suspect_containers(self, generation: int, readings: int) -> None:
         in_haste = readings < suspicion.LEAST_READINGS
@@ -137,3 +131,10 @@ class Suspects:
 
     def _record(self, generation: int, figures: dict[str, float]) -> None:
         self._recorder.add(fmt.Metrics(self._clock(), generation, figures, AT))
+
+
+def _read(probe: Probe, metric: str) -> float | None:
+    try:
+        return probe.read().get(metric)
+    except PhaseprofError:
+        return None
