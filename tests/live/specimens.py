@@ -225,8 +225,8 @@ def told(process: ProcessRun) -> dict[str, object]:
     }
 
 
-def main(name: str) -> None:
-    trainer, pp = Trainer(), Profiler(budget=None)
+def main(name: str, budget: str = "none") -> None:
+    trainer, pp = Trainer(), Profiler(budget=None if budget == "none" else float(budget))
     globals()[name](pp, trainer)
     findings = [asdict(finding) for finding in pp.findings()]
     print(json.dumps({"findings": findings, **told(pp._session.recorder.model)}))
@@ -234,4 +234,4 @@ def main(name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -20,7 +21,7 @@ from phaseprof.live.escalation import (
 )
 from phaseprof.live.families import ContainerFamily, TypeFamily
 from phaseprof.live.ledger import BirthLedger
-from phaseprof.live.retained import item_after, own_bytes
+from phaseprof.live.retained import item_after, item_of, own_bytes
 from phaseprof.probes import own
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE
@@ -367,3 +368,33 @@ def test_one_survivor_weighs_what_the_others_do_not_share() -> None:
 
     assert 10_000 <= each < 10_000 + 1000
     assert own_bytes([]) == -1
+
+
+def test_one_in_a_chain_weighs_one_link() -> None:
+    links: list[object] = [None]
+    for _ in range(6):
+        links.append([bytes(10_000), links[-1]])
+
+    assert 10_000 <= own_bytes(links[1:]) < 10_000 + 1000
+
+
+def numbers() -> list[object]:
+    return list(range(40))
+
+
+@pytest.mark.parametrize(
+    ("container", "item"),
+    [
+        ([Episode() for _ in range(3)], f"{__name__}.Episode"),
+        ({n: Episode() for n in range(3)}, f"{__name__}.Episode"),
+        ({Episode() for _ in range(3)}, f"{__name__}.Episode"),
+        (deque([(1, Episode()), (2, Episode())]), f"{__name__}.Episode"),
+        ([{"step": 1, "of": [Episode()]}], f"{__name__}.Episode"),
+        ([*numbers(), *(Episode() for _ in range(200))], f"{__name__}.Episode"),
+        (numbers(), ""),
+        ([], ""),
+        (Episode(), ""),
+    ],
+)
+def test_a_container_is_told_by_its_newest_items(container: object, item: str) -> None:
+    assert item_of(container) == item

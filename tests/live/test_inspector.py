@@ -20,18 +20,18 @@ HERE = Path(__file__).resolve().parent
 
 
 @functools.cache
-def run(name: str) -> dict[str, Any]:
-    """Run one specimen without a budget; return its findings and what it recorded."""
+def run(name: str, budget: str = "none") -> dict[str, Any]:
+    """Run one specimen; return its findings and what it recorded."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE.parents[1]), os.environ.get("PYTHONPATH", "")])}
-    command = [sys.executable, "-W", "error", str(HERE / "specimens.py"), name]
+    command = [sys.executable, "-W", "error", str(HERE / "specimens.py"), name, budget]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=env, check=False)
     assert done.returncode == 0, done.stderr
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 
-def only(name: str) -> dict[str, Any]:
+def only(name: str, budget: str = "none") -> dict[str, Any]:
     """The one finding that a specimen has."""
-    (finding,) = run(name)["findings"]
+    (finding,) = run(name, budget)["findings"]
     return dict(finding)
 
 
@@ -142,6 +142,28 @@ def test_dead_cycles_are_confirmed_by_one_collection_for_all() -> None:
 
 def test_growth_is_seen_although_our_collection_took_it_away() -> None:
     assert only("dead_cycles")["slope"] == pytest.approx(3.0)
+
+
+# --- under a budget ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "subject", "phase", "place"),
+    [
+        ("kept", "objects", "Episode", "collect", ".episodes (list, "),
+        ("arrays_in_untracked_tuples", "arrays", "ndarray", "collect", ".by_step (dict, "),
+    ],
+)
+def test_in_haste_the_same_is_found(name: str, kind: str, subject: str, phase: str, place: str) -> None:
+    finding = only(name, "0.5")
+
+    assert (finding["verdict"], finding["kind"], finding["subject"], finding["phase"]) == ("leak", kind, subject, phase)
+    assert place in " ".join(finding["holder"])
+
+
+@pytest.mark.parametrize("name", ["freed_in_another_phase", "one_generation_behind"])
+def test_in_haste_the_innocent_are_not_named(name: str) -> None:
+    assert run(name, "0.5")["findings"] == []
 
 
 # --- watched classes --------------------------------------------------------------------------------------------------

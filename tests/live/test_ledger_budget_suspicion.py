@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phaseprof.live.budget import CREDIT_NS, STEADY, Budget
+from phaseprof.live.budget import ADVANCE_NS, CREDIT_NS, STEADY, Budget
 from phaseprof.live.ledger import BirthLedger, DeltaLedger
 from phaseprof.live.suspicion import candidates, rise
 from phaseprof.recording.model import OUTSIDE
@@ -151,6 +151,21 @@ def test_what_fits_into_the_share_of_wall_time_is_admitted() -> None:
     assert budget.admits("job", 2_000_000)
     assert not budget.admits("job", 2_000_001)
     assert budget.skipped == {"job": 2}
+
+
+def test_in_haste_there_is_an_advance_and_the_whole_share() -> None:
+    clock = Clock()
+    budget = Budget(0.02, clock)
+    budget.charge("before", CREDIT_NS)
+    clock.now = 1_000_000_000
+
+    budget.is_urgent = True
+
+    assert budget.room_ns() == pytest.approx(ADVANCE_NS + 0.02 * clock.now)
+    budget.charge("a closer look", ADVANCE_NS + 20_000_000)
+    assert budget.room_ns() == pytest.approx(0)
+    budget.is_urgent = False
+    assert budget.room_ns() < 0
 
 
 def test_without_a_bound_everything_is_admitted() -> None:
