@@ -16,22 +16,26 @@ from phaseprof.live.ledger import UNSEEN, BirthLedger, DeltaLedger, PhaseShare
 from phaseprof.live.retained import graph_bytes, item_after, item_of, own_bytes
 from phaseprof.live.suspicion import PLUMBING_TIER, type_tier
 from phaseprof.probes.holders import HolderPath, common_path, find_holder_choices
+from phaseprof.probes.holding.search import Limits
 from phaseprof.probes.own import own_ids
 from phaseprof.recording import format as fmt
 
 MAX_AT_ONCE = 12
 ASKED = 6  # survivors whose holders are searched, for each suspect
 SAMPLED = 24  # the same, where it is not known which of them survived
+TOGETHER = 48  # samples of several suspects in one search: more would not fit into its width
 ENOUGH = 0.2  # of a generation's rise must be among the survivors before they speak for it
 OLD_ENOUGH = 2  # generations a survivor must have outlived
 PATIENCE = 12  # generations to wait for survivors before the suspicion is laid aside
 AGAIN_AFTER = 10
 MOST_COLLECTIONS = 2
 # What a path may end at without naming a holder.
-NO_ROOTS = frozenset({"garbage", "outside Python", "unknown (search stopped)"})
+STOPPED = "unknown (search stopped)"
+NO_ROOTS = frozenset({"garbage", "outside Python", STOPPED})
 # Types of which both the program and the profiler have instances.
 MIXED = frozenset({"list", "dict", "tuple", "set", "deque", "defaultdict", "OrderedDict"})
 BIRTHS_DEBT_NS = 20_000_000  # a few generations are followed without a gap; what is overdrawn is saved later
+SEARCH_S = 0.15  # under a budget a search for holders ends here; what it has not told by then it rarely tells at all
 HOLDERS_NS = 80_000_000  # what a search for holders is expected to cost before the first was made
 
 
@@ -74,6 +78,7 @@ class Escalation:
         self.gap = False
         self.has_named = False
         self._n_confirmed = 0
+        self._limits = Limits(deadline_s=None if budget.share is None else SEARCH_S)
 
     @property
     def looks_at_boundaries(self) -> bool:
@@ -276,9 +281,9 @@ class Escalation:
             with HeapView([i.family for i in ready if i.family is not None], young=False) as view:
                 for one in ready:
                     begin = len(asked)
-                    asked += self._survivors_of(one, view)
+                    asked += self._survivors_of(one, view, most=max(ASKED, min(SAMPLED, TOGETHER // len(ready))))
                     spans.append((one, begin, len(asked)))
-            choices = find_holder_choices(asked, ignore=[id(asked)])
+            choices = find_holder_choices(asked, limits=self._limits, ignore=[id(asked)])
             for one, begin, end in spans:
                 each = graph_bytes(asked[begin:end]) if one.key == "graph" else own_bytes(asked[begin:end])
                 item = item_of(asked[begin]) if one.container is not None and end > begin else ""
@@ -286,7 +291,7 @@ class Escalation:
         finally:
             asked.clear()
 
-    def _survivors_of(self, one: Investigation, view: HeapView) -> list[object]:
+    def _survivors_of(self, one: Investigation, view: HeapView, *, most: int) -> list[object]:
         if one.container is not None:
             return one.container.pick(1)
         if one.family is None:
@@ -299,8 +304,8 @@ class Escalation:
             return one.family.pick(view, guilty, ASKED)
         # Nobody was followed from birth: a sample across all that live, in which what leaks is the larger part.
         everyone = list(living)
-        one.sample = set(everyone[:: max(1, len(everyone) // SAMPLED)])
-        return one.family.pick(view, one.sample, SAMPLED)
+        one.sample = set(everyone[:: max(1, len(everyone) // most)])
+        return one.family.pick(view, one.sample, most)
 
     def _tell_holder(
         self, one: Investigation, choices: Sequence[Sequence[HolderPath]], each: int, item: str
@@ -319,7 +324,9 @@ class Escalation:
         self._add(record)
         speaks = path.root not in NO_ROOTS and 2 * explains >= len(choices)
         self.has_named = self.has_named or (speaks and _is_telling(one))
-        if path.root == "garbage":
+        # Large dead structures exhaust a search before it can tell: a collection can.
+        n_lost = sum(path.root == "garbage" or path.root == STOPPED for path in firsts)
+        if path.root == "garbage" or (2 * n_lost > len(firsts) and one.family is not None and _is_telling(one)):
             one.stage, one.since = "collect", self._generation
         else:
             self._close(one)

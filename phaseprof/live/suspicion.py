@@ -12,6 +12,8 @@ from phaseprof.recording.series import Series
 WARM_UP = 2
 LEAST_READINGS = 3
 RECENT = 12
+# Share of the growth over the recent readings that a step must come to.
+STEP_SHARE = 0.02
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ def rise(series: Series | None, *, least: int = LEAST_READINGS) -> float:
     """Return the rise per generation of a series that looks suspicious, else 0.
 
     Suspicious: at its highest now, with at least two rises among its recent readings, and at most a third as many
-    falls.  One step is not enough; a staircase is after its second step.
+    falls.  One step is not enough; a staircase is after its second step.  What is small beside the whole growth is
+    neither a rise nor a fall.
 
     Args:
         series: the readings.
@@ -38,9 +41,10 @@ def rise(series: Series | None, *, least: int = LEAST_READINGS) -> float:
     if len(pairs) < least:
         return 0.0
     values = [v for _, v in pairs]
-    steps = [b - a for a, b in pairwise(values)]
-    rises, falls = sum(s > 0 for s in steps), sum(s < 0 for s in steps)
     grown = values[-1] - values[0]
+    least_step = STEP_SHARE * grown
+    steps = [b - a for a, b in pairwise(values)]
+    rises, falls = sum(s > least_step for s in steps), sum(s < -least_step for s in steps)
     if grown <= 0 or rises < least - 1 or falls * 3 > rises or values[-1] < max(values) - 0.25 * grown:
         return 0.0
     return grown / max(1, pairs[-1][0] - pairs[0][0])
