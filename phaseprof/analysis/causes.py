@@ -23,6 +23,7 @@ KIND_OF_TYPE = {
     "socket": "descriptors", "TextIOWrapper": "descriptors", "BufferedReader": "descriptors",
     "BufferedWriter": "descriptors", "FileIO": "descriptors",
 }  # fmt: skip
+MEMORY = TENSORS | {"ndarray", "memmap"}
 CONTAINERS = frozenset({"list", "dict", "set", "deque", "OrderedDict", "defaultdict", "Counter", "tuple", "frozenset"})
 # Types that carry others: what they carry says more than they do.
 PLUMBING = CONTAINERS | {
@@ -193,7 +194,7 @@ def _weight(symptom: Symptom) -> int:
 
 def _merge_alike(causes: Mapping[tuple[str, ...], Cause]) -> list[Cause]:
     """Join what is one leak though its holders differ: parts of what grows, siblings, weak tables of it."""
-    order = sorted(causes, key=lambda place: -max(map(_weight, causes[place].symptoms.values())))
+    order = sorted(causes, key=lambda place: _standing(causes[place]))
     kept: dict[tuple[str, ...], Cause] = {}
     for place in order:
         cause = causes[place]
@@ -205,19 +206,39 @@ def _merge_alike(causes: Mapping[tuple[str, ...], Cause]) -> list[Cause]:
     return list(kept.values())
 
 
+def _standing(cause: Cause) -> tuple[bool, int, bool]:
+    """Order causes so that those which others may be part of come first: leaks, of telling types, that were counted."""
+    symptoms = cause.symptoms.values()
+    is_sum = all(key.startswith(("storages/", "arrays_bytes")) for key in cause.symptoms)
+    return not _leaks(cause), -max(map(_weight, symptoms)), is_sum
+
+
+def _leaks(cause: Cause) -> bool:
+    return any(s.judgement.verdict == "leak" for s in cause.symptoms.values())
+
+
 def _is_part_of(part: Cause, whole: Cause) -> bool:
     """Whether a cause is what another one's objects hold, a weak table of them, or memory that they account for."""
-    if part.holder is None or not any(s.judgement.verdict == "leak" for s in whole.symptoms.values()):
+    if part.holder is None or (_leaks(part) and not _leaks(whole)):
         return False
-    if all(key.startswith(("storages/", "arrays_bytes")) for key in part.symptoms):
+    grown = [s.judgement.slope for s in part.of_kind("storages/", "arrays_bytes")]
+    if grown and all(map(_is_memory, part.symptoms.values())):
         explained = max((whole.weight_of(subject) for subject in whole.subjects()), default=0.0)
-        if explained >= EXPLAINED_SHARE * max(s.judgement.slope for s in part.symptoms.values()) > 0:
-            return True
+        if explained >= EXPLAINED_SHARE * max(grown) > 0 or (whole.is_rooted and whole.of_kind("graph_")):
+            return True  # a graph that is kept saves tensors, which its nodes alone show
     if not _phases(part) & _phases(whole):
         return False
+    of_tensors = all(map(_is_memory, [*part.symptoms.values(), *whole.symptoms.values()]))
+    if of_tensors and not (part.is_rooted or whole.is_rooted):
+        return True  # C++ holds them in a ring, and a search meets one part of it or another
     steps = part.holder.steps
     inside = {s.subject for s in whole.of_kind("count/", "watched/") if not carries(s)} - set(KIND_OF_TYPE)
     return any(f"({name})" in step for name in inside for step in steps) or any(map(_WEAK.search, steps))
+
+
+def _is_memory(symptom: Symptom) -> bool:
+    """Whether it is storages, arrays or graphs, by bytes or by the objects that show them."""
+    return symptom.subject in MEMORY or symptom.key.startswith(("storages/", "arrays_bytes", "graph_"))
 
 
 def _are_siblings(place: tuple[str, ...], cause: Cause, other: tuple[str, ...], home: Cause) -> bool:
@@ -249,7 +270,10 @@ def _adopt_orphans(causes: list[Cause]) -> list[Cause]:
 def _belongs(orphan: Cause, home: Cause) -> bool:
     if all(key.startswith("count/") and carries(s) for key, s in orphan.symptoms.items()):
         return any(s.judgement.verdict == "leak" for s in home.symptoms.values())
-    return bool(_phases(home) & _phases(orphan)) and _fits(home, orphan)
+    of_tensors = all(map(_is_memory, orphan.symptoms.values())) and any(map(_is_memory, home.symptoms.values()))
+    if of_tensors and not _phases(orphan):
+        return True
+    return bool(_phases(home) & _phases(orphan)) and (of_tensors or _fits(home, orphan))
 
 
 def _phases(cause: Cause) -> set[str]:

@@ -99,7 +99,7 @@ def bytes_per_generation(cause: Cause, ceiling: float = math.inf) -> float:
             since those may hold each other or what was there before.
     """
     measured = [s.judgement.slope for s in cause.of_kind("storages/", "arrays_bytes", "graph_bytes")]
-    counted = [s.judgement.slope * _each(s) for s in cause.of_kind("count/")]
+    counted = [s.judgement.slope * _each(s) for s in cause.of_kind("count/", "watched/")]
     items = [s.judgement.slope * _each_item(s) for s in cause.of_kind("container/")]
     plain = cause.of_kind("malloc_", "anonymous_", "children_private", "shm_bytes", "tracked/")
     other = [s.judgement.slope for s in plain]

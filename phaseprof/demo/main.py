@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from phaseprof.demo.trainer import Trainer
 
 DEFAULT_GENERATIONS = 12
-DEMO_BUDGET = 0.6
+DEMO_BUDGET = 0.2
 
 
 def run_demo(scenario: str, generations: int, out: str | None) -> int:
@@ -46,7 +46,7 @@ def run_demo(scenario: str, generations: int, out: str | None) -> int:
     random.seed(0)
     torch.manual_seed(0)
     torch.set_num_threads(1)  # the networks are so small that threads would wait for each other
-    # Ten seconds at the default of 2 % would be two looks at the heap; a run of hours has no need of this.
+    # Ten seconds at the default of 2 % would be two or three looks at the heap; a run of hours has no need of this.
     pp.configure(run=out, budget=DEMO_BUDGET)
     expect_counts()
     trainer = Trainer(chosen)

@@ -35,7 +35,7 @@ NO_ROOTS = frozenset({"garbage", "outside Python", STOPPED})
 # Types of which both the program and the profiler have instances.
 MIXED = frozenset({"list", "dict", "tuple", "set", "deque", "defaultdict", "OrderedDict"})
 BIRTHS_DEBT_NS = 20_000_000  # a few generations are followed without a gap; what is overdrawn is saved later
-SEARCH_S = 0.15  # under a budget a search for holders ends here; what it has not told by then it rarely tells at all
+SEARCH_S = 0.15  # the least that a search for holders may take; under a budget it ends with the room there is
 HOLDERS_NS = 80_000_000  # what a search for holders is expected to cost before the first was made
 
 
@@ -78,7 +78,6 @@ class Escalation:
         self.gap = False
         self.has_named = False
         self._n_confirmed = 0
-        self._limits = Limits(deadline_s=None if budget.share is None else SEARCH_S)
 
     @property
     def looks_at_boundaries(self) -> bool:
@@ -194,7 +193,7 @@ class Escalation:
                 ready.append(one)
         if ready and self._budget.admits("holders", HOLDERS_NS):
             with self._budget.spending("holders"):
-                self._find_holders(ready[:4])
+                self._find_holders(ready[:4], deadline_s=max(SEARCH_S, self._budget.room_ns() / 1e9))
         waits = [one.since for one in self.open.values() if one.stage == "collect"]
         # Others that began at the same time may turn out dead a generation later: one collection for all.
         if waits and generation > min(waits) and self._budget.admits("confirming collection", 100_000_000):
@@ -218,7 +217,7 @@ class Escalation:
         ready = [i for i in self.open.values() if i.stage == "holders"]
         if ready:
             with self._budget.spending("holders"):
-                self._find_holders(ready)
+                self._find_holders(ready, deadline_s=float("inf"))
         self._confirm()
 
     def _disown(self) -> None:
@@ -274,7 +273,7 @@ class Escalation:
 
     # --- holders ----------------------------------------------------------------------------------------------------
 
-    def _find_holders(self, ready: Sequence[Investigation]) -> None:
+    def _find_holders(self, ready: Sequence[Investigation], *, deadline_s: float) -> None:
         asked: list[object] = []
         spans: list[tuple[Investigation, int, int]] = []
         try:
@@ -283,7 +282,7 @@ class Escalation:
                     begin = len(asked)
                     asked += self._survivors_of(one, view, most=max(ASKED, min(SAMPLED, TOGETHER // len(ready))))
                     spans.append((one, begin, len(asked)))
-            choices = find_holder_choices(asked, limits=self._limits, ignore=[id(asked)])
+            choices = find_holder_choices(asked, limits=Limits(deadline_s=deadline_s), ignore=[id(asked)])
             for one, begin, end in spans:
                 each = graph_bytes(asked[begin:end]) if one.key == "graph" else own_bytes(asked[begin:end])
                 item = item_of(asked[begin]) if one.container is not None and end > begin else ""

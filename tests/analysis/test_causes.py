@@ -304,3 +304,53 @@ def test_these_are_no_roots(root: str) -> None:
 )  # fmt: skip
 def test_what_only_carries_others(subject: str, expected: bool) -> None:
     assert is_plumbing(subject) is expected
+
+
+# --- memory and what shows it -----------------------------------------------------------------------------------------
+
+STORAGES, GRAPH, TENSORS = "storages/cpu_bytes", "graph_nodes", "count/torch.Tensor"
+
+
+def test_a_kept_graph_accounts_for_the_storages_it_saved() -> None:
+    state = held("graph", ("trainer (Trainer)", ".state (Tensor)", "autograd graph Tensor"), item="Tensor", length=-1)
+    path = ("trainer (Trainer)", ".agents (list, 16)", "[...] Parameter")
+    params = held("storages", path, item="Parameter", length=16)
+
+    causes = joined(
+        symptom(STORAGES, 1e6, holder=params, births=born("storages", train=9)),
+        symptom(GRAPH, 400.0, holder=state),
+    )
+
+    assert keys(causes) == [[GRAPH, STORAGES]]
+    assert causes[0].holder is state
+
+
+@pytest.mark.parametrize(("phase", "n_causes"), [("train", 1), ("evaluate", 2)])
+def test_rings_in_c_are_one_cause_wherever_they_were_entered(phase: str, n_causes: int) -> None:
+    causes = joined(
+        symptom(TENSORS, 9.0, holder=dead(TENSORS), births=born(TENSORS, train=9)),
+        symptom(GRAPH, 40.0, holder=in_c("graph"), births=born("graph", **{phase: 9})),
+    )
+
+    assert len(causes) == n_causes
+
+
+def test_a_graph_that_was_not_followed_joins_the_tensors_that_somebody_holds() -> None:
+    causes = joined(
+        symptom(TENSORS, 9.0, holder=held(TENSORS, item="Tensor"), births=born(TENSORS, train=9)),
+        symptom(GRAPH, 40.0, holder=in_c("graph")),
+    )
+
+    assert keys(causes) == [[TENSORS, GRAPH]]
+
+
+def test_a_leak_is_no_part_of_what_is_not() -> None:
+    short = symptom(EPISODES, holder=held(EPISODES), births=born(EPISODES, train=9), n=3)
+    inside = ("cache (Cache)", ".items (dict, 82)", "[...] (Episode)", ".frames ndarray")
+
+    causes = joined(
+        short,
+        symptom("arrays_bytes", 1e6, holder=held("arrays", inside, item="ndarray"), births=born("arrays", train=9)),
+    )
+
+    assert len(causes) == 2
