@@ -9,8 +9,8 @@ from contextlib import contextmanager
 # Spent before any wall time has passed, so that short programs get a first look; the rest of the run pays for it by a
 # share a little below the one allowed, so that a run of a minute keeps within it.
 CREDIT_NS, STEADY = 25_000_000, 0.5
-# While memory in use rises and nobody is known to hold it: an advance, once in a run, and the whole share.
-ADVANCE_NS = 150_000_000
+# While memory in use rises and nobody is known to hold it: an advance, once in a run, and most of the share.
+ADVANCE_NS, HASTE = 120_000_000, 0.8
 
 
 class Budget:
@@ -50,7 +50,7 @@ class Budget:
         """How much may be spent now; infinite without a bound."""
         if self.share is None:
             return float("inf")
-        credit, pace = (CREDIT_NS + ADVANCE_NS, 1.0) if self.is_urgent else (CREDIT_NS, STEADY)
+        credit, pace = (CREDIT_NS + ADVANCE_NS, HASTE) if self.is_urgent else (CREDIT_NS, STEADY)
         return credit + pace * self.share * self.wall_ns - self.total_ns
 
     def estimate_ns(self, job: str, fallback_ns: int) -> int:

@@ -321,7 +321,7 @@ class Escalation:
             record.item = one.subject
         record.item = item or record.item
         self._add(record)
-        speaks = path.root not in NO_ROOTS and 2 * explains >= len(choices)
+        speaks = path.root not in NO_ROOTS and 2 * explains >= len(choices) and path.bound is None
         self.has_named = self.has_named or (speaks and _is_telling(one))
         # Large dead structures exhaust a search before it can tell: a collection can.
         n_lost = sum(path.root == "garbage" or path.root == STOPPED for path in firsts)

@@ -32,6 +32,7 @@ SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
 # Allocator blocks that go with a tracked object in code and classes, and how many others may be written to while forked
 # children share them (some 20 MB).
 BLOCKS_EACH, MOST_SHARED_BLOCKS = 2.2, 350_000
+WALKS_LATER = 12
 # Without a budget: walk at every generation while suspicion may arise, then as seldom as a census under one.
 SETTLED, DECIDED = 4, 10
 
@@ -156,9 +157,11 @@ class Inspector:
             if self._budget.is_urgent and not is_explained and self._n_hasty < MOST_HASTY:
                 every = 1
             return generation >= suspicion.WARM_UP and since >= every
-        if is_explained or (self._budget.is_urgent and self._n_hasty < 2):
+        if self.escalation.follows_things or (self._budget.is_urgent and self._n_hasty < 2):
             return False
-        return self.suspects.is_rising() and since >= TYPES_EVERY and self._may_walk()
+        # Who was named first may be innocent: memory that goes on rising is walked all the same, now and then.
+        every = TYPES_EVERY if not self.escalation.has_named else WALKS_LATER
+        return self.suspects.is_rising() and since >= every and self._may_walk()
 
     def _may_walk(self) -> bool:
         """Whether a walk to untracked objects does no harm: it writes the reference count of each.

@@ -80,6 +80,10 @@ def _require(holds: bool, name: str, rule: str, given: object) -> None:
 
 
 NAMES = tuple(field.name for field in fields(Settings))
+# What else the table and the environment may hold: what ``phaseprof run`` instruments.
+INSTRUCTIONS = ("phase", "generation", "watch", "track")
+# Every variable that some part of phaseprof reads; ``PHASEPROF_ASCII`` asks reports for plain text.
+VARIABLES = tuple(PREFIX + name.upper() for name in (*NAMES, *INSTRUCTIONS, "ascii"))
 
 
 def resolve(
@@ -113,14 +117,17 @@ def from_config(config: Mapping[str, object]) -> dict[str, object]:
 
 
 def reject_unknown(given: Mapping[str, object], known: tuple[str, ...], what: str) -> None:
-    """Raise for the first name that is not known, naming the nearest that is."""
+    """Raise for the first name that is not known, naming the nearest that is, whatever its case."""
     for name in given:
         if name not in known:
-            near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.0)
-            raise UsageError(f"{what} must be one of {', '.join(known)} (got {name!r}); did you mean {near[0]!r}?")
+            spelt = {right.lower(): right for right in known}
+            near = spelt[difflib.get_close_matches(str(name).lower(), spelt, n=1, cutoff=0.0)[0]]
+            raise UsageError(f"{what} must be one of {', '.join(known)} (got {name!r}); did you mean {near!r}?")
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
+    ours = {name: text for name, text in environ.items() if name.startswith(PREFIX) and text != ""}
+    reject_unknown(ours, VARIABLES, "environment variable")
     return {name: environ[PREFIX + name.upper()] for name in NAMES if environ.get(PREFIX + name.upper(), "") != ""}
 
 
@@ -143,7 +150,7 @@ def _parse_file(file: Path, text: bytes) -> dict[str, object]:
         return {}
     if not isinstance(table, dict):
         raise UsageError(f"{file} tool.phaseprof must be a table (got {table!r}); write [tool.phaseprof]")
-    values = {name: value for name, value in table.items() if name not in ("phase", "generation", "watch", "track")}
+    values = {name: value for name, value in table.items() if name not in INSTRUCTIONS}
     reject_unknown(values, NAMES, f"{file} [tool.phaseprof]: setting")
     return values
 

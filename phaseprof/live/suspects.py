@@ -54,8 +54,8 @@ class Suspects:
         return any(suspicion.rise(self.series(metric)) > 0 for metric in ALLOCATORS)
 
     def is_urgent(self) -> bool:
-        """Whether they rise by enough, with nobody to blame yet."""
-        return any(suspicion.rise(self.series(metric)) > least for metric, least in ALLOCATORS.items())
+        """Whether they rise by enough, and have not stopped: a buffer that is full is no reason for haste."""
+        return any(suspicion.rises_still(self.series(metric), least) for metric, least in ALLOCATORS.items())
 
     def look(self, generation: int, *, readings: int = suspicion.LEAST_READINGS) -> None:
         """Start an investigation of everything that looks suspicious and is not looked at already.

@@ -12,6 +12,8 @@ from phaseprof.recording.series import Series
 WARM_UP = 2
 LEAST_READINGS = 3
 RECENT = 12
+# Readings that must still rise for there to be haste.
+LATELY = 4
 # Share of the growth over the recent readings that a step must come to.
 STEP_SHARE = 0.02
 
@@ -48,6 +50,20 @@ def rise(series: Series | None, *, least: int = LEAST_READINGS) -> float:
     if grown <= 0 or rises < least - 1 or falls * 3 > rises or values[-1] < max(values) - 0.25 * grown:
         return 0.0
     return grown / max(1, pairs[-1][0] - pairs[0][0])
+
+
+def rises_still(series: Series | None, least: float) -> bool:
+    """Whether a series rises by more than ``least`` a generation, and its last few readings at half that rate or more.
+
+    Args:
+        series: the readings.
+        least: rise a generation that is worth some haste.
+    """
+    rate = rise(series)
+    if series is None or rate <= least:
+        return False
+    generations, values = series.generations[-LATELY - 1 :], series.values[-LATELY - 1 :]
+    return values[-1] - values[0] >= 0.5 * rate * (generations[-1] - generations[0])
 
 
 def candidates(

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phaseprof.live.budget import ADVANCE_NS, CREDIT_NS, STEADY, Budget
+from phaseprof.live.budget import ADVANCE_NS, CREDIT_NS, HASTE, STEADY, Budget
 from phaseprof.live.ledger import BirthLedger, DeltaLedger
-from phaseprof.live.suspicion import candidates, rise
+from phaseprof.live.suspicion import candidates, rise, rises_still
 from phaseprof.recording.model import OUTSIDE
 from phaseprof.recording.series import Series
 
@@ -153,7 +153,7 @@ def test_what_fits_into_the_share_of_wall_time_is_admitted() -> None:
     assert budget.skipped == {"job": 2}
 
 
-def test_in_haste_there_is_an_advance_and_the_whole_share() -> None:
+def test_in_haste_there_is_an_advance_and_more_of_the_share() -> None:
     clock = Clock()
     budget = Budget(0.02, clock)
     budget.charge("before", CREDIT_NS)
@@ -161,8 +161,8 @@ def test_in_haste_there_is_an_advance_and_the_whole_share() -> None:
 
     budget.is_urgent = True
 
-    assert budget.room_ns() == pytest.approx(ADVANCE_NS + 0.02 * clock.now)
-    budget.charge("a closer look", ADVANCE_NS + 20_000_000)
+    assert budget.room_ns() == pytest.approx(ADVANCE_NS + HASTE * 0.02 * clock.now)
+    budget.charge("a closer look", round(ADVANCE_NS + HASTE * 20_000_000))
     assert budget.room_ns() == pytest.approx(0)
     budget.is_urgent = False
     assert budget.room_ns() < 0
@@ -239,7 +239,25 @@ def test_what_is_worth_a_look(values: tuple[float, ...], expected: float) -> Non
     assert rise(series(*values)) == expected
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([0, 0, 10, 20, 30, 40, 50], True),
+        ([0, 0, 10, 10, 10, 50, 50, 50, 50, 90], True),  # a step every fourth generation
+        ([0, 0, 10, 20, 30, 30, 30, 30, 30], False),
+        ([0, 0, 1, 2, 3, 4, 5], False),
+        ([0, 10, 20], False),
+    ],
+)
+def test_haste_ends_where_the_rise_does(values: list[float], expected: bool) -> None:
+    series = Series()
+    series.extend(range(len(values)), values)
+
+    assert rises_still(series, 5.0) is expected
+
+
 def test_no_series_is_not_suspicious() -> None:
+    assert not rises_still(None, 0.0)
     assert rise(None) == 0.0
 
 

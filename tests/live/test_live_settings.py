@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from phaseprof import Profiler
 from phaseprof.errors import UsageError
-from phaseprof.live.settings import Settings, from_config, resolve
+from phaseprof.live.settings import VARIABLES, Settings, from_config, resolve
 
 
 def project(folder: Path, text: str) -> Path:
@@ -84,7 +86,45 @@ def test_the_environment_is_text(tmp_path: Path, name: str, text: str, value: ob
 
 
 def test_an_empty_variable_is_not_set(tmp_path: Path) -> None:
-    assert resolve({}, environ={"PHASEPROF_BUDGET": ""}, folder=tmp_path).budget == 0.02
+    assert resolve({}, environ={"PHASEPROF_BUDGET": "", "PHASEPROF_BUDGT": ""}, folder=tmp_path).budget == 0.02
+
+
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [
+        ("PHASEPROF_BUDGT", "PHASEPROF_BUDGET"), ("PHASEPROF_RUNS", "PHASEPROF_RUN"),
+        ("PHASEPROF_REPORTEVERY", "PHASEPROF_REPORT_EVERY"), ("PHASEPROF_PHASES", "PHASEPROF_PHASE"),
+        ("PHASEPROF_budget", "PHASEPROF_BUDGET"), ("PHASEPROF_ASCI", "PHASEPROF_ASCII"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_variable_is_refused_in_one_line_that_names_the_nearest(
+    tmp_path: Path, name: str, nearest: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        resolve({"budget": 0.1}, environ={name: "0.2", "HOME": "x"}, folder=tmp_path)
+
+    told = str(refused.value)
+    assert told.startswith("environment variable must be one of PHASEPROF_RUN, PHASEPROF_ENABLED, ")
+    assert told.endswith(f"(got {name!r}); did you mean {nearest!r}?")
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize("name", ["PHASE", "GENERATION", "WATCH", "TRACK", "ASCII"])
+def test_variables_that_other_parts_read_are_no_settings_and_no_errors(tmp_path: Path, name: str) -> None:
+    assert resolve({}, environ={f"PHASEPROF_{name}": "1"}, folder=tmp_path) == Settings()
+
+
+@pytest.mark.parametrize("name", ["PHASEPROFILE", "phaseprof_budgt", "MY_PHASEPROF_BUDGT", "PHASEPROF"])
+def test_variables_of_others_are_left_alone(tmp_path: Path, name: str) -> None:
+    assert resolve({}, environ={name: "1"}, folder=tmp_path) == Settings()
+
+
+def test_every_variable_in_use_is_known() -> None:
+    """No part of the package may read a variable that the settings refuse."""
+    package = Path(sys.modules["phaseprof"].__file__ or "").parent
+    read = {name for file in package.rglob("*.py") for name in re.findall(r"PHASEPROF_[A-Z_]+", file.read_text())}
+
+    assert read - {"PHASEPROF_"} <= set(VARIABLES)
 
 
 @pytest.mark.parametrize(
@@ -141,3 +181,10 @@ def test_the_environment_reaches_a_profiler(monkeypatch: pytest.MonkeyPatch) -> 
 
     assert profiler.settings.leak_threshold_mb == 12
     profiler.close()
+
+
+def test_a_misspelt_variable_stops_a_profiler_as_a_wrong_argument_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PHASEPROF_BUDGT", "0.5")
+
+    with pytest.raises(UsageError, match=r"did you mean 'PHASEPROF_BUDGET'\?"):
+        Profiler()
