@@ -133,14 +133,16 @@ class Cause:
 def join(symptoms: Mapping[str, Symptom]) -> list[Cause]:
     """Group rising symptoms by holder; dead cycles are one cause; those without a holder come last, each alone."""
     held: dict[tuple[str, ...], Cause] = {}
-    alone: list[Cause] = []
+    alone: dict[str, Cause] = {}
     is_confirmed = any(_was_freed(s) for s in symptoms.values())
     for key, symptom in symptoms.items():
         if not symptom.rises:
             continue
         holder = symptom.holder
         if holder is None or (symptom.births is None and not speaks_for_most(holder)):
-            alone.append(Cause(None, {key: symptom}))  # a sample without a common holder is no evidence
+            # A sample without a common holder is no evidence; a watched class and its census are one all the same.
+            watched = f"watched/{symptom.subject}"
+            alone.setdefault(watched if watched in symptoms else key, Cause()).symptoms[key] = symptom
             continue
         place = place_of(holder)
         if _was_freed(symptom) or (is_confirmed and holder.root == "garbage" and symptom.collected is None):
@@ -151,7 +153,7 @@ def join(symptoms: Mapping[str, Symptom]) -> list[Cause]:
         cause.symptoms[key] = symptom
         if _tells_more(symptom, cause):
             cause.holder = holder
-    return _adopt_orphans([*_merge_alike(_merge_nested(held)), *alone])
+    return _adopt_orphans([*_merge_alike(_merge_nested(held)), *alone.values()])
 
 
 def _was_freed(symptom: Symptom) -> bool:

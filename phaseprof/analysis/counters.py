@@ -168,8 +168,9 @@ def _native(
         if rate < 0.5 * symptom.judgement.slope:
             continue
         finding = _plain(process, symptom, "native", horizon)
-        finding = replace(finding, eta_s=horizon.seconds_left(rate), advice=advise(_what_was_seen(process), None, ()))
-        return [replace(finding, summary=summarise(finding, rate))]
+        seen = _what_was_seen(process)
+        finding = replace(finding, eta_s=horizon.seconds_left(rate), advice=advise(seen, None, ()))
+        return [replace(finding, summary=summarise(finding, rate, known_as=seen))]
     return []
 
 

@@ -142,14 +142,14 @@ def counted_phase(symptoms: Mapping[str, Symptom]) -> str | None:
 
 
 ADVICE = {
-    "objects": "Let go of old {subject} objects where they are kept ({where}), or bound what keeps them.",
+    "objects": "Let go of old {subject} where they are kept{where}, or bound what keeps them.",
     "tensors": "Keep what you need of each tensor, not the tensor: .item() or float() for logging, .detach().cpu() "
-    "for data; clear or bound what keeps them ({where}).",
-    "arrays": "Clear or bound what keeps the arrays ({where}); copy a small slice instead of keeping a view of a "
+    "for data; clear or bound what keeps them{where}.",
+    "arrays": "Clear or bound what keeps the arrays{where}; copy a small slice instead of keeping a view of a "
     "large array.",
-    "autograd graph": "Break the graph before keeping the tensor ({where}): .detach() where a device sync would hurt, "
+    "autograd graph": "Break the graph before keeping the tensor{where}: .detach() where a device sync would hurt, "
     ".item() or float() for logging, torch.no_grad() around collection, zero_grad(set_to_none=True) for gradients.",
-    "container": "Bound it, or remove entries that are done with ({where}): deque(maxlen=...), lru_cache(maxsize=...), "
+    "container": "Bound it, or remove entries that are done with{where}: deque(maxlen=...), lru_cache(maxsize=...), "
     "pop on completion.",
     "garbage": "These are reference cycles that only a full collection frees, and collections are too rare: break the "
     "cycle (weakref, or clear the back reference), or call gc.collect() at the end of a generation.",
@@ -162,8 +162,8 @@ ADVICE = {
     "memory snapshot with stacks for the allocation site.",
     "children": "Close and join child processes after use; give forked workers arrays instead of lists of Python "
     "objects, whose reference counts make every page their own.",
-    "descriptors": "Close files, sockets and mappings when done with them (a with block), or bound what keeps them "
-    "({where}).",
+    "descriptors": "Close files, sockets and mappings when done with them (a with block), or bound what keeps "
+    "them{where}.",
     "threads": "Shut executors and threads down after use (with ThreadPoolExecutor(...) as pool:, or shutdown()).",
     "shared memory": "Close and unlink each segment when its reader is done.",
     "fragmentation": "Freed memory stays with the allocator: MALLOC_ARENA_MAX=2, malloc_trim(0), or another "
@@ -173,22 +173,121 @@ ADVICE = {
 
 def advise(kind: str, subject: str | None, holder: tuple[str, ...]) -> str:
     """Return what to do about a finding of this kind."""
-    where = " ".join(holder[:-1][-2:]) if len(holder) > 1 else "its holder"
-    return ADVICE[kind].format(subject=subject or "these", where=where)
+    where = f" ({' '.join(holder[:-1][-2:])})" if len(holder) > 1 else ""
+    return ADVICE[kind].format(subject=f"{subject} objects" if subject else "objects", where=where)
 
 
-def summarise(finding: Finding, bytes_slope: float) -> str:
-    """Say a finding in one sentence."""
-    what = finding.subject or finding.kind
-    where = f" born in phase {finding.phase!r}" if finding.phase else ""
-    rate = f"{format_bytes(bytes_slope)} a generation" if bytes_slope > 0 else ""
-    if finding.slope_unit != "bytes/generation" and finding.slope:
-        counted = f"{finding.slope:+,.1f} {finding.slope_unit.partition('/')[0]} a generation"
-        rate = f"{counted}, about {rate}" if rate else counted
-    word = {
-        "leak": "leaks", "filling": "fills up", "growing": "grows, not (yet) a leak", "plateau": "has levelled off",
-    }.get(finding.verdict, finding.verdict)  # fmt: skip
-    holder = f"; held by {' '.join(finding.holder)}" if finding.holder else ""
+# --- the sentence -----------------------------------------------------------------------------------------------------
+
+# One and several of what a slope counts, as a reader calls them.
+UNITS = {
+    "objects": ("object", "objects"), "items": ("item", "items"), "nodes": ("node", "nodes"),
+    "children": ("child process", "child processes"), "descriptors": ("descriptor", "descriptors"),
+    "threads": ("thread", "threads"), "shm_segments": ("shared-memory segment", "shared-memory segments"),
+    "shm_user_segments": ("shared-memory segment", "shared-memory segments"),
+}  # fmt: skip
+# Counters whose name begins the sentence, so that its number needs no unit.
+_COUNTERS = {
+    "children": "Child processes", "descriptors": "File descriptors", "threads": "Threads",
+    "shm_segments": "Shared-memory segments", "shm_user_segments": "Shared-memory segments in /dev/shm",
+}  # fmt: skip
+_PLURALS = {
+    "Tensor": "tensors", "Parameter": "parameters", "Buffer": "tensor buffers", "UntypedStorage": "tensor storages",
+    "ndarray": "arrays", "memmap": "memory-mapped arrays",
+}  # fmt: skip
+# Subjects that a kind implies.
+_IMPLIED = {None, "Process", "ForkProcess", "SpawnProcess", "Thread", "SharedMemory"}
+# What goes by the name of its kind: the words for it, and whether they are a plural.
+_BY_KIND = {
+    "objects": ("objects", True), "tensors": ("tensors", True), "arrays": ("arrays", True),
+    "autograd graph": ("autograd graphs", True), "garbage": ("dead cycles", True), "container": ("a container", False),
+    "native": ("native memory", False), "unseen": ("memory of an unknown kind", False),
+    "logged": ("memory of the process", False), "gpu": ("device memory", False),
+    "fragmentation": ("freed memory that the allocator keeps", False), "children": ("child processes", True),
+    "descriptors": ("file descriptors", True), "threads": ("threads", True), "shared memory": ("shared memory", False),
+}  # fmt: skip
+_BEGUN = {"children": "started", "threads": "started", "descriptors": "opened", "shared memory": "made"}
+# A verdict as a verb, of one thing and of several.
+_VERBS = {
+    "leak": ("leaks", "leak"), "filling": ("fills up", "fill up"),
+    "growing": ("grows, not (yet) a leak", "grow, not (yet) a leak"),
+    "plateau": ("has levelled off", "have levelled off"), "sawtooth": ("goes up and down", "go up and down"),
+    "step": ("rose once", "rose once"), "stable": ("stays level", "stay level"),
+    "too short": ("grows, too short a time to judge", "grow, too short a time to judge"),
+}  # fmt: skip
+
+
+def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = None) -> str:
+    """Say a finding in one sentence.
+
+    Args:
+        finding: all of it but the sentence.
+        bytes_slope: what it grows by, in bytes a generation; 0 if not known.
+        known_as: a key of ``ADVICE`` that says what is known of it, where that is less than its kind.
+    """
+    what, is_plural = _name_subject(finding, known_as)
+    begun = _BEGUN.get(finding.kind, "filled" if finding.metric.startswith("container/") else "born")
+    where = f" {begun} in phase {finding.phase!r}" if finding.phase else ""
+    rate = _rate_text(finding, bytes_slope)
     since = f" since generation {finding.since_generation}" if finding.since_generation is not None else ""
-    eta = f"; memory ends in about {format_duration(finding.eta_s)}" if finding.eta_s is not None else ""
-    return f"{what} ({finding.kind}){where} {word}: {rate}{since}{holder}{eta}"
+    holder = f"; held by {' '.join(finding.holder)}" if finding.holder else ""
+    eta = f"; memory runs out in about {format_duration(finding.eta_s)}" if finding.eta_s is not None else ""
+    return f"{what}{where} {_VERBS[finding.verdict][is_plural]}{rate}{since}{holder}{eta}"
+
+
+def _name_subject(finding: Finding, known_as: str | None) -> tuple[str, bool]:
+    """Return the words that begin the sentence, and whether they are a plural."""
+    kind, subject, counter = finding.kind, finding.subject, finding.slope_unit.partition("/")[0]
+    if finding.metric.startswith("tracked/"):
+        return f"Tracked {subject!r}", False
+    if counter in _COUNTERS:
+        return _COUNTERS[counter] + _of(subject), True
+    if kind == "children" and counter == "bytes":
+        return "Memory of child processes", False
+    words, is_plural = _BY_KIND[known_as or kind]
+    words = words[0].upper() + words[1:]
+    if kind == "garbage" and subject:
+        return f"{words} of {_PLURALS.get(subject, subject)}", is_plural
+    if kind in _BEGUN:
+        return words + _of(subject), is_plural
+    if subject is None or subject in ("Tensor", "ndarray"):
+        return words, is_plural
+    if kind == "gpu" or finding.metric.endswith("/allocated_bytes"):
+        return f"{words} on {subject}", is_plural
+    if finding.metric.startswith("container/"):
+        return f"{'An' if subject[0] in 'aeiouAEIOU' else 'A'} {subject}", False
+    return (_PLURALS[subject].capitalize(), True) if subject in _PLURALS else (subject, False)
+
+
+def _of(subject: str | None) -> str:
+    """Name the type that comes with a counter, unless the counter's name says it."""
+    return "" if subject in _IMPLIED else f" of {_PLURALS.get(str(subject), f'{subject} objects')}"
+
+
+def _rate_text(finding: Finding, bytes_slope: float) -> str:
+    counter = finding.slope_unit.partition("/")[0]
+    size = format_bytes(bytes_slope) if bytes_slope > 0 else ""
+    if counter == "bytes" or not finding.slope:
+        return f": +{size} a generation" if size else ""
+    number = count_change(finding.slope)
+    unit = "" if counter in _COUNTERS else f" {unit_words(counter, number)}"
+    return f": {number}{unit}{f' (about {size})' if size else ''} a generation"
+
+
+def count_change(change: float) -> str:
+    """Write by how many a count changes: whole where it is whole, else with one decimal, or the first two that count.
+
+    >>> count_change(2464.0), count_change(-1.52), count_change(0.0312)
+    ('+2,464', '-1.5', '+0.031')
+    """
+    return f"{change:+,.1f}".removesuffix(".0") if abs(change) >= 0.1 or not change else f"{change:+.2g}"
+
+
+def unit_words(unit: str, number: str) -> str:
+    """Return the words for what a slope counts, which fit its number as written; a unit not known stays as it is.
+
+    >>> unit_words("shm_segments", "+1"), unit_words("objects", "+16")
+    ('shared-memory segment', 'objects')
+    """
+    one, several = UNITS.get(unit, (unit, unit))
+    return one if number.lstrip("+-") == "1" else several

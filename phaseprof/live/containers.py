@@ -27,7 +27,7 @@ class ContainerWatch:
     def __init__(self) -> None:
         self._ids = np.empty(0, np.int64)
         self._lengths = np.empty(0, np.int64)
-        self._at = -1
+        self.at = -1  # generation of the newest walk
         self.growing: dict[int, GrowingContainer] = {}
 
     def see(self, now: Mapping[int, tuple[str, int, int]], generation: int) -> None:
@@ -40,14 +40,19 @@ class ContainerWatch:
                 continue
             known = self.growing.get(identity)
             if length > old:
-                history = known.history if known and known.kind == kind else [(self._at, old)]
+                history = known.history if known and known.kind == kind else [(self.at, old)]
                 growing[identity] = GrowingContainer(kind, [*history[-suspicion.RECENT :], (generation, length)])
             elif known is not None and known.kind == kind:
                 growing[identity] = known
         self.growing = growing
-        self._at = generation
+        self.at = generation
         self._ids = np.fromiter(now, np.int64, len(now))
         self._lengths = np.fromiter((length for _, length, _ in now.values()), np.int64, len(now))
+
+    def length_of(self, identity: int) -> int:
+        """Return how long a container was at the newest walk; 0 if it was shorter than those listed, or gone."""
+        found = self._lengths[self._ids == identity]
+        return int(found[0]) if found.size else 0
 
     def steadiest(
         self, most: int, *, least_walks: int = suspicion.LEAST_READINGS

@@ -22,6 +22,8 @@ NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "chi
           "shm_bytes", "shm_segments", "shm_user_segments", "graph_nodes")  # fmt: skip
 # Families that are looked at together, of types and of containers.
 MOST_TYPES, MOST_CONTAINERS = 8, 4
+# Containers of which series are kept.
+MOST_TOLD = 64
 # In haste, items a container must have gained at its one rise.
 MANY_ITEMS = 8
 
@@ -44,6 +46,7 @@ class Suspects:
         self._sources = sources
         self._clock = clock
         self.containers = ContainerWatch()
+        self._containers_told: dict[str, int] = {}
 
     def series(self, metric: str) -> Series | None:
         """Return a series read at the end of generations."""
@@ -120,14 +123,17 @@ class Suspects:
                 continue
             kind = grown.kind.rpartition(".")[2]
             key = f"container/{kind}@{identity:x}"
-            if (AT, key) not in self._recorder.model.series:
+            if key not in self._containers_told and len(self._containers_told) < MOST_TOLD:
+                self._containers_told[key] = identity
                 for at, length in grown.history[:-1]:
                     self._record(at, {key: float(length)})
             if self._escalation.wants(key, generation):
                 family = families.ContainerFamily(key, kind, identity)
                 self._escalation.start(Investigation(key, kind, generation, container=family))
-            if grown.history[-1][0] == generation:
-                self._record(generation, {key: float(grown.history[-1][1])})
+        if self.containers.at == generation and self._containers_told:
+            # Also of those that grow no more, shrank or are gone: a series that only ever rose would be a leak's.
+            told = self._containers_told.items()
+            self._record(generation, {key: float(self.containers.length_of(identity)) for key, identity in told})
 
     def _record(self, generation: int, figures: dict[str, float]) -> None:
         self._recorder.add(fmt.Metrics(self._clock(), generation, figures, AT))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from phaseprof.recording.model import ProcessRun
-from phaseprof.report.text import Column, Report, Style, columns, entry, section
+from phaseprof.report.text import Column, Report, Style, columns, entry, section, times_text
 from phaseprof.units import format_duration
 
 MAX_JOBS = 8  # listed one by one, the dearest
@@ -55,7 +55,7 @@ class CostReport(Report):
         lines = columns((Column("Job", 30), Column("Seconds"), Column("Of wall time")), rows, style)
         budget = f", budget {self.budget}" if self.budget else ""
         lines.append(f"Wall time watched: {format_duration(self.wall_s)}{budget}")
-        put_off = ", ".join(f"{name} {n:,} times" for name, n in sorted(self.skipped.items()) if n)
+        put_off = ", ".join(f"{name} {times_text(n)}" for name, n in sorted(self.skipped.items()) if n)
         return lines + entry("Put off for lack of budget", put_off or "nothing", style, indent=0, name_width=26)
 
     def _share_of(self, seconds: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from phaseprof.analysis.naming import unit_words
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Evidence, Finding
 from phaseprof.report.access import Generations, count_generations
@@ -126,7 +127,8 @@ def slope_text(finding: Finding) -> str:
         text = f"{format_signed_bytes(finding.slope)} per {per}"
         bounds = (format_bytes(finding.slope_low), format_bytes(finding.slope_high))
     else:
-        text = f"{'+' if finding.slope > 0 else ''}{count_text(finding.slope)} {unit} per {per}"
+        number = f"{'+' if finding.slope > 0 else ''}{count_text(finding.slope)}"
+        text = f"{number} {unit_words(unit, number)} per {per}"
         bounds = (count_text(finding.slope_low), count_text(finding.slope_high))
     if finding.slope_low == finding.slope_high:
         return text

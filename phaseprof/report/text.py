@@ -280,3 +280,12 @@ def change_cell(n_bytes: float, width: int = 8) -> str:
 def count_text(value: float) -> str:
     """Write a count: whole where it is whole, and never in exponent form."""
     return f"{value:,.0f}" if value == int(value) else f"{value:,.2f}"
+
+
+def times_text(n: int) -> str:
+    """Write how often something happened.
+
+    >>> times_text(1), times_text(1200)
+    ('once', '1,200 times')
+    """
+    return "once" if n == 1 else f"{n:,} times"

@@ -195,6 +195,33 @@ def test_memory_that_no_object_explains_is_native() -> None:
     assert finding.slope == pytest.approx(MIB)
 
 
+@pytest.mark.parametrize(
+    ("looked_at", "begins", "advice"),
+    [
+        ({"arrays_bytes": 1e6}, "Native memory", "No Python object explains it"),
+        ({"n_objects": 1e6}, "Memory of an unknown kind", "What Python holds was not looked at often enough"),
+    ],
+)  # fmt: skip
+def test_memory_is_called_native_only_where_python_was_looked_at(
+    looked_at: dict[str, Curve], begins: str, advice: str
+) -> None:
+    (finding,) = native(malloc_in_use_bytes=rising(MIB, 1e8), **looked_at)
+
+    assert finding.summary.startswith(f"{begins} leaks: +1.00 MiB a generation since generation ")
+    assert finding.advice.startswith(advice)
+
+
+def test_memory_of_an_imported_log_is_called_the_process_memory() -> None:
+    log = ProcessRun()
+    for g in range(LAST + 1):
+        log.add(fmt.Metrics(g, g, {"rss_bytes": 1e8 + MIB * g}))
+
+    (finding,) = find_leaks(log)
+
+    assert finding.summary == "Memory of the process leaks: +1.00 MiB a generation since generation 0"
+    assert finding.advice.startswith("The log holds only the memory of the process")
+
+
 @pytest.mark.parametrize(("slope", "is_told"), [(65_500.0, False), (65_536.0, True)])
 def test_a_little_may_be_anyones(slope: float, is_told: bool) -> None:
     assert bool(native(malloc_in_use_bytes=rising(slope, 1e8))) is is_told

@@ -43,7 +43,7 @@ def test_a_kept_list_is_one_finding_with_everything_in_it() -> None:
     assert finding.slope_low <= finding.slope <= finding.slope_high
     assert finding.since_generation == 0
     assert 0.5 < finding.confidence <= 1
-    assert "12.00 KiB a generation" in finding.summary
+    assert "leaks: +3 objects (about 12.00 KiB) a generation since" in finding.summary
 
 
 def test_symptoms_of_one_leak_are_one_finding() -> None:

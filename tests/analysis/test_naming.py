@@ -10,14 +10,16 @@ from phaseprof.analysis.naming import (
     ADVICE,
     advise,
     bytes_per_generation,
+    count_change,
     counted_phase,
     main_symptom,
     name_kind,
     name_phase,
     summarise,
+    unit_words,
 )
 from phaseprof.analysis.symptoms import Symptom
-from phaseprof.records import KINDS, Finding
+from phaseprof.records import KINDS, VERDICTS, Finding
 
 EPISODES = "count/user.Episode"
 TENSORS = "count/torch.Tensor"
@@ -179,34 +181,153 @@ def test_every_kind_has_advice_without_gaps(kind: str) -> None:
 
 
 def test_advice_says_where() -> None:
-    assert ".stats (Stats) .losses (list, 82)" in advise("objects", "Episode", LOSSES)
-    assert "its holder" in advise("objects", None, ())
+    told = advise("objects", "Episode", LOSSES)
+
+    assert told.startswith("Let go of old Episode objects where they are kept (.stats (Stats) .losses (list, 82)), or")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_advice_without_a_holder_leaves_no_trace_of_one(kind: str) -> None:
+    told = advise(kind, None, ())
+
+    assert not any(gap in told for gap in (" ()", "( ", "holder", "None", "objects objects", "  ", " ,", " :"))
+
+
+def test_there_is_advice_for_each_kind_and_for_what_is_not_known() -> None:
     assert set(ADVICE) == {*KINDS, "unseen", "logged"}
 
 
 def finding(verdict: str = "leak", **fields: object) -> Finding:
-    given = {"slope": 16.0, "slope_unit": "objects/generation", "since_generation": 4, **fields}
-    return Finding(verdict, "objects", "train", "Episode", LOSSES, **given)  # type: ignore[arg-type]
+    given = {
+        "kind": "objects", "phase": "train", "subject": "Episode", "slope": 16.0, "slope_unit": "objects/generation",
+        **fields,
+    }  # fmt: skip
+    return Finding(verdict, **given)  # type: ignore[arg-type]
 
 
 def test_the_sentence_of_a_leak() -> None:
-    told = summarise(finding(eta_s=7200.0), 65536)
+    told = summarise(finding(holder=LOSSES, since_generation=4, eta_s=7200.0), 65536)
 
     assert told == (
-        "Episode (objects) born in phase 'train' leaks: +16.0 objects a generation, about 64.00 KiB a generation"
-        " since generation 4; held by trainer (Trainer) .stats (Stats) .losses (list, 82) [-1] Episode"
-        "; memory ends in about 2 h 0 min"
+        "Episode born in phase 'train' leaks: +16 objects (about 64.00 KiB) a generation since generation 4; held by "
+        "trainer (Trainer) .stats (Stats) .losses (list, 82) [-1] Episode; memory runs out in about 2 h 0 min"
     )
 
 
+def counted(metric: str, slope: float = 1.0) -> dict[str, object]:
+    unit = "bytes" if metric.endswith("_bytes") else metric
+    return {"metric": metric, "slope": slope, "slope_unit": f"{unit}/generation"}
+
+
+BYTES = counted("arrays_bytes")
+ITEMS = {"metric": "container/dict@7f", "slope": 5.0, "slope_unit": "items/generation"}
+NODES = {"metric": "graph_nodes", "slope": 2464.0, "slope_unit": "nodes/generation"}
+
+
 @pytest.mark.parametrize(
-    ("verdict", "word"), [("filling", "fills up"), ("growing", "grows, not (yet) a leak"), ("step", "step")]
+    ("kind", "subject", "fields", "begins"),
+    [
+        ("native", None, BYTES, "Native memory born in phase 'train' leaks: +1.00 MiB a generation"),
+        ("descriptors", None, counted("descriptors", 2), "File descriptors opened in phase 'train' leak: +2 "),
+        ("descriptors", "Batch", counted("descriptors"), "File descriptors of Batch objects opened in phase "),
+        ("descriptors", "socket", {}, "File descriptors of socket objects opened in phase 'train' leak: +16 objects "),
+        ("children", "Process", counted("children"), "Child processes started in phase 'train' leak: +1 "),
+        ("children", "Popen", counted("children"), "Child processes of Popen objects started in phase "),
+        ("children", None, counted("children_private_bytes"), "Memory of child processes"),
+        ("threads", "Thread", counted("threads", 3), "Threads started in phase 'train' leak: +3 "),
+        ("shared memory", "SharedMemory", counted("shm_segments"), "Shared-memory segments made in phase 'train' leak"),
+        ("shared memory", "Tensor", counted("shm_segments"), "Shared-memory segments of tensors made in phase "),
+        ("shared memory", "SharedMemory", counted("shm_user_segments"), "Shared-memory segments in /dev/shm made in "),
+        ("shared memory", "SharedMemory", counted("shm_bytes"), "Shared memory made in phase 'train' leaks: +1.00 MiB"),
+        ("tensors", "Tensor", BYTES, "Tensors born in phase 'train' leak: +1.00 MiB a generation"),
+        ("tensors", "Parameter", {}, "Parameters born in phase 'train' leak: +16 objects "),
+        ("arrays", "ndarray", BYTES, "Arrays born in phase 'train' leak: "),
+        ("arrays", "memmap", BYTES, "Memory-mapped arrays born in phase 'train' leak: "),
+        ("autograd graph", "Tensor", NODES, "Autograd graphs born in phase 'train' leak: +2,464 nodes (about "),
+        ("autograd graph", "cuda0", counted("cuda0/allocated_bytes"), "Autograd graphs on cuda0 born in "),
+        ("gpu", "cuda0", counted("cuda0/allocated_bytes"), "Device memory on cuda0 born in phase 'train' leaks: "),
+        ("garbage", "Node", {}, "Dead cycles of Node born in phase 'train' leak: +16 objects "),
+        ("garbage", "Tensor", BYTES, "Dead cycles of tensors born in "),
+        ("garbage", None, {}, "Dead cycles born in "),
+        ("container", "dict", ITEMS, "A dict filled in phase 'train' leaks: +5 items (about "),
+        ("container", "OrderedDict", ITEMS, "An OrderedDict filled in "),
+        ("container", "dict", {}, "dict born in phase 'train' leaks: +16 objects "),
+        ("container", "replay", {**BYTES, "metric": "tracked/replay", "phase": None}, "Tracked 'replay' leaks: +1.00 "),
+        ("objects", None, {}, "Objects born in phase 'train' leak: "),
+    ],
+)  # fmt: skip
+def test_a_sentence_begins_with_plain_words_and_says_nothing_twice(
+    kind: str, subject: str | None, fields: dict[str, object], begins: str
+) -> None:
+    told = summarise(finding(kind=kind, subject=subject, **fields), 2**20)
+
+    assert told.startswith(begins)
+    assert "_" not in told
+    assert f"({kind})" not in told
+    assert told.count(" a generation") == 1
+
+
+@pytest.mark.parametrize(
+    ("known_as", "begins"), [("unseen", "Memory of an unknown kind born in"), ("logged", "Memory of the process born")]
 )
-def test_the_verb_is_the_verdicts(verdict: str, word: str) -> None:
-    assert f" {word}: " in summarise(finding(verdict), 0)
+def test_memory_that_was_not_looked_into_is_not_called_native(known_as: str, begins: str) -> None:
+    told = summarise(finding(kind="native", subject=None, **BYTES), 2**20, known_as=known_as)
+
+    assert told.startswith(begins)
+    assert "ative" not in told
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_every_kind_and_verdict_has_words(kind: str, verdict: str) -> None:
+    told = summarise(finding(verdict, kind=kind, subject=None), 0)
+
+    assert told[0].isupper()
+    assert f" {verdict}: " not in told or verdict == "leak"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "one", "several"),
+    [
+        ("leak", "leaks", "leak"), ("filling", "fills up", "fill up"),
+        ("growing", "grows, not (yet) a leak", "grow, not (yet) a leak"), ("step", "rose once", "rose once"),
+    ],
+)  # fmt: skip
+def test_the_verb_is_the_verdicts_and_fits_its_subject(verdict: str, one: str, several: str) -> None:
+    assert f" {one}: " in summarise(finding(verdict), 0)
+    assert f" {several}: " in summarise(finding(verdict, kind="threads", subject="Thread", **counted("threads")), 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (16.0, "+16"), (15.98, "+16"), (2464.0, "+2,464"), (1234.5, "+1,234.5"), (0.25, "+0.2"), (-3.0, "-3"),
+        (0.1, "+0.1"), (0.04, "+0.04"), (0.0312, "+0.031"), (0.005, "+0.005"), (-0.05, "-0.05"),
+    ],
+)  # fmt: skip
+def test_a_count_is_whole_where_it_can_be_and_never_rounded_to_nothing(change: float, text: str) -> None:
+    assert count_change(change) == text
+
+
+@pytest.mark.parametrize(
+    ("unit", "one", "several"),
+    [
+        ("objects", "object", "objects"), ("items", "item", "items"), ("nodes", "node", "nodes"),
+        ("children", "child process", "child processes"), ("descriptors", "descriptor", "descriptors"),
+        ("threads", "thread", "threads"), ("shm_segments", "shared-memory segment", "shared-memory segments"),
+        ("shm_user_segments", "shared-memory segment", "shared-memory segments"), ("blocks", "blocks", "blocks"),
+    ],
+)  # fmt: skip
+def test_units_are_words_and_singular_where_there_is_one(unit: str, one: str, several: str) -> None:
+    assert {unit_words(unit, number) for number in ("+1", "-1", "1")} == {one}
+    assert {unit_words(unit, number) for number in ("+16", "+0.5", "1.04", "0")} == {several}
+
+
+def test_what_did_not_change_is_told_without_a_number() -> None:
+    assert summarise(finding("plateau", slope=0.0), 0) == "Episode born in phase 'train' has levelled off"
 
 
 def test_bytes_are_told_once() -> None:
     told = summarise(finding(slope=65536.0, slope_unit="bytes/generation"), 65536)
 
-    assert told.count("a generation") == 1
+    assert told == "Episode born in phase 'train' leaks: +64.00 KiB a generation"

@@ -432,6 +432,22 @@ def test_bytes_are_written_as_bytes(leak: Finding) -> None:
     assert "+7.00 GiB per generation (95 %: 6.50 GiB to 7.50 GiB)" in text
 
 
+@pytest.mark.parametrize(
+    ("slope", "unit", "told"),
+    [
+        (1.0, "shm_segments", "+1 shared-memory segment per generation"),
+        (3.0, "shm_user_segments", "+3 shared-memory segments per generation"),
+        (2.0, "children", "+2 child processes per generation"),
+        (1.0, "objects", "+1 object per generation"),
+        (1.04, "objects", "+1.04 objects per generation"),
+    ],
+)
+def test_counts_are_written_with_words_that_fit_their_number(leak: Finding, slope: float, unit: str, told: str) -> None:
+    finding = replace(leak, slope=slope, slope_low=slope, slope_high=slope, slope_unit=f"{unit}/generation")
+
+    assert f" {told}\n" in build.build_findings([finding]).render(Style())
+
+
 def test_growth_in_the_block_to_paste_is_the_leak_s_own_where_it_is_in_bytes(leaky: ProcessRun, leak: Finding) -> None:
     finding = replace(leak, slope=7.0 * GIB, slope_low=7.0 * GIB, slope_high=7.0 * GIB, slope_unit="bytes/generation")
 

@@ -8,6 +8,7 @@ from phaseprof.recording.model import ProcessRun
 from phaseprof.report.access import ALLOCATED, GENERATION_END, count_generations, devices_in, metrics_under
 from phaseprof.report.page.words import metric_words, plural
 from phaseprof.report.summary import SummaryReport
+from phaseprof.report.text import times_text
 
 _DROPPED = "not measured"
 
@@ -73,5 +74,5 @@ def _not_looked_at(process: ProcessRun, summary: SummaryReport) -> Iterator[str]
 def _put_off(summary: SummaryReport) -> Iterator[str]:
     skipped = sorted(((n, job) for job, n in summary.cost.skipped.items() if n), key=lambda pair: (-pair[0], pair[1]))
     if skipped:
-        jobs = ", ".join(f"{job} {n:,} times" for n, job in skipped)
+        jobs = ", ".join(f"{job} {times_text(n)}" for n, job in skipped)
         yield f"Put off to keep within the budget: {jobs}. A larger budget looks more often."
