@@ -226,13 +226,18 @@ def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = No
         known_as: a key of ``ADVICE`` that says what is known of it, where that is less than its kind.
     """
     what, is_plural = _name_subject(finding, known_as)
-    begun = _BEGUN.get(finding.kind, "filled" if finding.metric.startswith("container/") else "born")
+    begun = _BEGUN.get(finding.kind, "filled" if _is_one_container(finding) else "born")
     where = f" {begun} in phase {finding.phase!r}" if finding.phase else ""
     rate = _rate_text(finding, bytes_slope)
     since = f" since generation {finding.since_generation}" if finding.since_generation is not None else ""
     holder = f"; held by {' '.join(finding.holder)}" if finding.holder else ""
     eta = f"; memory runs out in about {format_duration(finding.eta_s)}" if finding.eta_s is not None else ""
     return f"{what}{where} {_VERBS[finding.verdict][is_plural]}{rate}{since}{holder}{eta}"
+
+
+def _is_one_container(finding: Finding) -> bool:
+    """Whether one container grows, not the number of them, and its items have no better name."""
+    return finding.kind == "container" and finding.metric.startswith("container/")
 
 
 def _name_subject(finding: Finding, known_as: str | None) -> tuple[str, bool]:
@@ -254,7 +259,7 @@ def _name_subject(finding: Finding, known_as: str | None) -> tuple[str, bool]:
         return words, is_plural
     if kind == "gpu" or finding.metric.endswith("/allocated_bytes"):
         return f"{words} on {subject}", is_plural
-    if finding.metric.startswith("container/"):
+    if _is_one_container(finding):
         return f"{'An' if subject[0] in 'aeiouAEIOU' else 'A'} {subject}", False
     return (_PLURALS[subject].capitalize(), True) if subject in _PLURALS else (subject, False)
 

@@ -251,6 +251,7 @@ NODES = {"metric": "graph_nodes", "slope": 2464.0, "slope_unit": "nodes/generati
         ("garbage", None, {}, "Dead cycles born in "),
         ("container", "dict", ITEMS, "A dict filled in phase 'train' leaks: +5 items (about "),
         ("container", "OrderedDict", ITEMS, "An OrderedDict filled in "),
+        ("objects", "Player", ITEMS, "Player born in phase 'train' leaks: +5 items (about "),
         ("container", "dict", {}, "dict born in phase 'train' leaks: +16 objects "),
         ("container", "replay", {**BYTES, "metric": "tracked/replay", "phase": None}, "Tracked 'replay' leaks: +1.00 "),
         ("objects", None, {}, "Objects born in phase 'train' leak: "),
