@@ -17,6 +17,11 @@ class GrowingContainer:
     kind: str
     history: list[tuple[int, int]]
 
+    @property
+    def may_hide(self) -> bool:
+        """Whether the collector may have stopped tracking it."""
+        return self.kind.rpartition(".")[2] == "dict"
+
 
 class ContainerWatch:
     """Compares each walk with the one before.
@@ -27,13 +32,23 @@ class ContainerWatch:
     def __init__(self) -> None:
         self._ids = np.empty(0, np.int64)
         self._lengths = np.empty(0, np.int64)
-        self.at = -1  # generation of the newest walk
+        self._n_fresh, self._is_whole = 0, True
+        self.at = -1  # generation of the newest look
         self.growing: dict[int, GrowingContainer] = {}
 
-    def see(self, now: Mapping[int, tuple[str, int, int]], generation: int) -> None:
-        """Take in a walk: id to (type name, length, bytes of the table)."""
+    def see(self, now: Mapping[int, tuple[str, int, int]], generation: int, *, whole: bool = True) -> None:
+        """Take in a look at the heap.
+
+        Args:
+            now: id to (type name, length, bytes of the table).
+            generation: ordinal of the current one.
+            whole: whether every container is in it; otherwise those that the collector tracks, which leaves out dicts
+                of plain data: of those nothing new is known.
+        """
         before = dict(zip(self._ids.tolist(), self._lengths.tolist(), strict=True))
         growing: dict[int, GrowingContainer] = {}
+        if not whole:
+            growing.update((i, known) for i, known in self.growing.items() if i not in now and known.may_hide)
         for identity, (kind, length, _) in now.items():
             old = before.get(identity)
             if old is None or length < old:
@@ -46,13 +61,31 @@ class ContainerWatch:
                 growing[identity] = known
         self.growing = growing
         self.at = generation
-        self._ids = np.fromiter(now, np.int64, len(now))
-        self._lengths = np.fromiter((length for _, length, _ in now.values()), np.int64, len(now))
+        self._keep(now, whole=whole)
 
-    def length_of(self, identity: int) -> int:
-        """Return how long a container was at the newest walk; 0 if it was shorter than those listed, or gone."""
-        found = self._lengths[self._ids == identity]
-        return int(found[0]) if found.size else 0
+    def _keep(self, now: Mapping[int, tuple[str, int, int]], *, whole: bool) -> None:
+        ids = np.fromiter(now, np.int64, len(now))
+        lengths = np.fromiter((length for _, length, _ in now.values()), np.int64, len(now))
+        self._n_fresh = len(now)
+        if not whole:
+            unseen = ~np.isin(self._ids, ids)
+            ids, lengths = np.append(ids, self._ids[unseen]), np.append(lengths, self._lengths[unseen])
+        self._ids, self._lengths, self._is_whole = ids, lengths, whole
+
+    def length_of(self, identity: int, *, may_hide: bool) -> int | None:
+        """Return how long a container was at the newest look.
+
+        Args:
+            identity: its id.
+            may_hide: whether the collector may have stopped tracking it.
+
+        Returns:
+            0 if it was shorter than those listed, or gone; ``None`` if that look could not see it.
+        """
+        (at,) = np.nonzero(self._ids == identity)
+        if at.size and at[0] < self._n_fresh:
+            return int(self._lengths[at[0]])
+        return None if may_hide and not self._is_whole else 0
 
     def steadiest(
         self, most: int, *, least_walks: int = suspicion.LEAST_READINGS

@@ -35,7 +35,7 @@ NO_ROOTS = frozenset({"garbage", "outside Python", STOPPED})
 # Types of which both the program and the profiler have instances.
 MIXED = frozenset({"list", "dict", "tuple", "set", "deque", "defaultdict", "OrderedDict"})
 BIRTHS_DEBT_NS = 20_000_000  # a few generations are followed without a gap; what is overdrawn is saved later
-SEARCH_S = 0.15  # the least that a search for holders may take; under a budget it ends with the room there is
+SEARCH_S = 0.25  # the least that a search for holders may take; under a budget it ends with the room there is
 HOLDERS_NS = 80_000_000  # what a search for holders is expected to cost before the first was made
 
 

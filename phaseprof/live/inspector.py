@@ -191,7 +191,7 @@ class Inspector:
         self._n_hasty += self._budget.is_urgent
         figures, counts, containers = families.census_figures(LONG if self._budget.is_urgent else None)
         if containers:
-            self.suspects.containers.see(containers, generation)
+            self.suspects.containers.see(containers, generation, whole=False)
         names: dict[str, int] = {}
         try:
             for cls, count in counts.items():

@@ -46,7 +46,7 @@ class Suspects:
         self._sources = sources
         self._clock = clock
         self.containers = ContainerWatch()
-        self._containers_told: dict[str, int] = {}
+        self._containers_told: dict[str, tuple[int, bool]] = {}  # by key: id, and whether a census may not see it
 
     def series(self, metric: str) -> Series | None:
         """Return a series read at the end of generations."""
@@ -124,7 +124,7 @@ class Suspects:
             kind = grown.kind.rpartition(".")[2]
             key = f"container/{kind}@{identity:x}"
             if key not in self._containers_told and len(self._containers_told) < MOST_TOLD:
-                self._containers_told[key] = identity
+                self._containers_told[key] = (identity, grown.may_hide)
                 for at, length in grown.history[:-1]:
                     self._record(at, {key: float(length)})
             if self._escalation.wants(key, generation):
@@ -132,8 +132,11 @@ class Suspects:
                 self._escalation.start(Investigation(key, kind, generation, container=family))
         if self.containers.at == generation and self._containers_told:
             # Also of those that grow no more, shrank or are gone: a series that only ever rose would be a leak's.
-            told = self._containers_told.items()
-            self._record(generation, {key: float(self.containers.length_of(identity)) for key, identity in told})
+            lengths = {
+                key: self.containers.length_of(identity, may_hide=may_hide)
+                for key, (identity, may_hide) in self._containers_told.items()
+            }
+            self._record(generation, {key: float(length) for key, length in lengths.items() if length is not None})
 
     def _record(self, generation: int, figures: dict[str, float]) -> None:
         self._recorder.add(fmt.Metrics(self._clock(), generation, figures, AT))

@@ -48,6 +48,32 @@ def test_another_type_at_the_same_address_is_another_container() -> None:
     assert watch.growing[1].history == [(1, 6), (2, 9)]
 
 
+def test_the_length_at_the_newest_look_is_known_of_what_grows_no_more() -> None:
+    watch = walked({1: 5, 2: 5}, {1: 6}, {1: 6})
+
+    assert [watch.length_of(identity, may_hide=False) for identity in (1, 2)] == [6, 0]
+
+
+def test_a_look_at_tracked_ones_says_nothing_of_dicts_that_are_not() -> None:
+    watch = walked({1: 5, 2: 5}, {1: 6, 2: 6}, kind="dict")
+
+    watch.see({2: ("dict", 7, 0)}, 2, whole=False)
+    hidden = watch.length_of(1, may_hide=True)
+    watch.see({1: ("dict", 9, 0), 2: ("dict", 7, 0)}, 3)
+
+    assert hidden is None
+    assert watch.growing[1].history == [(0, 5), (1, 6), (3, 9)]
+
+
+def test_a_look_at_tracked_ones_misses_no_list() -> None:
+    watch = walked({1: 5}, {1: 6})
+
+    watch.see({}, 2, whole=False)
+
+    assert watch.growing == {}
+    assert watch.length_of(1, may_hide=False) == 0
+
+
 def test_the_history_is_bounded() -> None:
     watch = walked(*({1: n} for n in range(100)))
 
