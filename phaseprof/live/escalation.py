@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from phaseprof.live.budget import Budget
-from phaseprof.live.families import ContainerFamily, Family, HeapView, Reader, TypeFamily
-from phaseprof.live.ledger import UNSEEN, BirthLedger, DeltaLedger, PhaseShare
+from phaseprof.live.families import Family, HeapView, TypeFamily
+from phaseprof.live.investigation import Investigation
+from phaseprof.live.ledger import UNSEEN, PhaseShare
 from phaseprof.live.retained import graph_bytes, item_after, item_of, own_bytes
-from phaseprof.live.suspicion import PLUMBING_TIER, type_tier
 from phaseprof.probes.holders import HolderPath, common_path, find_holder_choices
 from phaseprof.probes.holding.search import Limits
 from phaseprof.probes.own import own_ids
@@ -34,28 +33,10 @@ STOPPED = "unknown (search stopped)"
 NO_ROOTS = frozenset({"garbage", "outside Python", STOPPED})
 # Types of which both the program and the profiler have instances.
 MIXED = frozenset({"list", "dict", "tuple", "set", "deque", "defaultdict", "OrderedDict"})
+COUNTERS_CREDIT_NS = 2_000_000  # for counters at the first boundaries
 BIRTHS_DEBT_NS = 20_000_000  # a few generations are followed without a gap; what is overdrawn is saved later
 SEARCH_S = 0.25  # the least that a search for holders may take; under a budget it ends with the room there is
 HOLDERS_NS = 80_000_000  # what a search for holders is expected to cost before the first was made
-
-
-@dataclass
-class Investigation:
-    """One suspect: a family with identities, a container, or a counter; and how far the look at it has come."""
-
-    key: str
-    subject: str
-    began: int
-    family: Family | None = None
-    container: ContainerFamily | None = None
-    counter: Reader | None = None
-    births: BirthLedger = field(default_factory=BirthLedger)
-    deltas: DeltaLedger = field(default_factory=DeltaLedger)
-    phase: str | None = None
-    rate: float = 0.0  # how much the family rose per generation when it was suspected; 0: not known
-    stage: str = "births"
-    since: int = 0
-    sample: set[int] = field(default_factory=set)  # identities that were asked where no births are known
 
 
 class Escalation:
@@ -76,6 +57,7 @@ class Escalation:
         self._generation = -1
         self._collections = 0
         self.gap = False
+        self._has_counter_gap = False
         self.has_named = False
         self._n_confirmed = 0
 
@@ -87,7 +69,7 @@ class Escalation:
     @property
     def follows_things(self) -> bool:
         """Whether something with an identity is under investigation that may well be what leaks."""
-        return any(one.counter is None and _is_telling(one) for one in self.open.values())
+        return any(one.counter is None and one.is_telling for one in self.open.values())
 
     def wants(self, key: str, generation: int) -> bool:
         """Tell whether a suspect should be looked at now: not under way, and not looked at lately."""
@@ -110,6 +92,9 @@ class Escalation:
     def at_boundary(self, owner: str | None, generation: int) -> None:
         """Read what lives now for every open investigation; charge the news to ``owner``."""
         self._generation = generation
+        self._read_counters(owner)
+        if not any(one.stage == "births" and one.counter is None for one in self.open.values()):
+            return
         if not self._budget.admits("births", 300_000, debt_ns=BIRTHS_DEBT_NS):
             self.gap = True
             return
@@ -118,17 +103,34 @@ class Escalation:
         with self._budget.spending("births"):
             self._read(owner)
 
+    def _read_counters(self, owner: str | None) -> None:
+        """Read the counters that are followed, within a share of their own.
+
+        They cost microseconds, and in a run that has spent its budget they alone tell the phase.
+        """
+        counted = [one for one in self.open.values() if one.stage == "births" and one.counter is not None]
+        job, share = "births: counters", self._budget.share
+        if not counted:
+            return
+        if share is not None:
+            spent = self._budget.spent_ns[job] + self._budget.estimate_ns(job, 50_000)
+            if spent > COUNTERS_CREDIT_NS + share * self._budget.wall_ns:
+                self._has_counter_gap = True
+                return
+        if self._has_counter_gap:
+            owner, self._has_counter_gap = UNSEEN, False
+        with self._budget.spending(job):
+            for one in counted:
+                value = one.counter() if one.counter is not None else None
+                if value is not None:
+                    one.deltas.see(value, owner)
+
     def _read(self, owner: str | None, *, complete: bool = False) -> None:
         """Read every investigation that follows births.
 
         What was born since the last boundary is still in the collector's young generations, unless a collection moved
         it: so the young ones are enough where none did, at a hundredth of the price of the whole heap.
         """
-        counted = [i for i in self.open.values() if i.stage == "births" and i.counter is not None]
-        for one in counted:
-            value = one.counter() if one.counter is not None else None
-            if value is not None:
-                one.deltas.see(value, owner)
         for one in self.open.values():
             if one.container is not None and one.stage == "births":
                 length = one.container.length(costly=self._budget.share is None)
@@ -181,6 +183,7 @@ class Escalation:
         if not self.open:
             return
         if self._budget.share is None:
+            self._read_counters(None)
             # Under a budget the survivors are checked once, when their holders are searched.
             with self._budget.spending("births: check"):
                 self._read(None, complete=True)
@@ -252,7 +255,7 @@ class Escalation:
             self._record_births(one, counts, OLD_ENOUGH)
             one.phase = max(shares, key=lambda phase: (shares[phase].size_bytes, shares[phase].count))
             one.stage = "holders"
-        elif waited > OLD_ENOUGH and not one.births.has_baseline:
+        elif waited > OLD_ENOUGH and (one.family.may_grow or not one.births.has_baseline):
             one.stage = "holders"
         elif waited > PATIENCE:
             self._close(one)
@@ -322,10 +325,10 @@ class Escalation:
         record.item = item or record.item
         self._add(record)
         speaks = path.root not in NO_ROOTS and 2 * explains >= len(choices) and path.bound is None
-        self.has_named = self.has_named or (speaks and _is_telling(one))
+        self.has_named = self.has_named or (speaks and one.is_telling)
         # Large dead structures exhaust a search before it can tell: a collection can.
         n_lost = sum(path.root == "garbage" or path.root == STOPPED for path in firsts)
-        if path.root == "garbage" or (2 * n_lost > len(firsts) and one.family is not None and _is_telling(one)):
+        if path.root == "garbage" or (2 * n_lost > len(firsts) and one.family is not None and one.is_telling):
             one.stage, one.since = "collect", self._generation
         else:
             self._close(one)
@@ -372,11 +375,6 @@ class Escalation:
     def _identities(followed: Sequence[Family]) -> dict[str, dict[int, int]]:
         with HeapView(followed, young=False) as view:
             return {family.key: family.identities(view) for family in followed}
-
-
-def _is_telling(one: Investigation) -> bool:
-    """Whether it is more than plumbing, of which every program has some that grows."""
-    return not isinstance(one.family, TypeFamily) or type_tier(one.key) < PLUMBING_TIER
 
 
 def _are_enough(shares: Mapping[str, PhaseShare], rate: float) -> bool:

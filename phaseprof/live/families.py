@@ -29,6 +29,7 @@ class Family(Protocol):
     key: str
     subject: str
     has_young: bool
+    may_grow: bool  # one member may be the whole leak: it grows, or is replaced by a larger one
 
     def identities(self, view: HeapView) -> dict[int, int]:
         """Return identity -> bytes of what lives now (0 bytes for plain objects)."""
@@ -93,6 +94,7 @@ class TypeFamily:
     """The instances of one type (of all types of one name), the type itself held weakly."""
 
     has_young = True
+    may_grow = False
 
     def __init__(self, key: str, classes: Iterable[type]) -> None:
         self.key = key
@@ -118,6 +120,7 @@ class StorageFamily:
     key = "storages"
     subject = "Tensor"
     has_young = True
+    may_grow = False
 
     def identities(self, view: HeapView) -> dict[int, int]:
         """Return the address and bytes of each storage."""
@@ -145,6 +148,7 @@ class ArrayFamily:
     key = "arrays"
     subject = "ndarray"
     has_young = False
+    may_grow = False
 
     def identities(self, view: HeapView) -> dict[int, int]:
         """Return the owner's id and the bytes of each buffer."""
@@ -205,6 +209,7 @@ class GraphFamily:
     key = "graph"
     subject = "Tensor"
     has_young = False
+    may_grow = True
 
     def identities(self, view: HeapView) -> dict[int, int]:
         """Return the id of each such tensor with the number of nodes behind it."""

@@ -8,7 +8,8 @@ from phaseprof.errors import ProbeUnavailable
 from phaseprof.live import families, suspicion
 from phaseprof.live.budget import Budget
 from phaseprof.live.devices import Devices
-from phaseprof.live.escalation import HOLDERS_NS, Escalation, Investigation
+from phaseprof.live.escalation import HOLDERS_NS, Escalation
+from phaseprof.live.investigation import Investigation
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
 from phaseprof.live.suspects import AT, Suspects

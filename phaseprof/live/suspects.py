@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from phaseprof.errors import PhaseprofError
 from phaseprof.live import families, suspicion
 from phaseprof.live.containers import ContainerWatch
-from phaseprof.live.escalation import Escalation, Investigation
+from phaseprof.live.escalation import Escalation
+from phaseprof.live.investigation import Investigation
 from phaseprof.live.recorder import Recorder
 from phaseprof.probes.protocol import Probe
 from phaseprof.recording import format as fmt

@@ -17,9 +17,9 @@ from phaseprof.live.escalation import (
     OLD_ENOUGH,
     PATIENCE,
     Escalation,
-    Investigation,
 )
 from phaseprof.live.families import ContainerFamily, TypeFamily
+from phaseprof.live.investigation import Investigation
 from phaseprof.live.ledger import BirthLedger
 from phaseprof.live.retained import item_after, item_of, own_bytes
 from phaseprof.probes import own
@@ -118,6 +118,22 @@ def test_survivors_are_charged_to_the_phase_before_the_boundary(bench: Bench) ->
     assert one.phase == "collect"
 
 
+@pytest.mark.parametrize(("may_grow", "n_told"), [(True, 1), (False, 0)])
+def test_one_member_that_grows_is_asked_about_though_none_is_born(
+    bench: Bench, may_grow: bool, n_told: int
+) -> None:
+    kept = Episode()
+    one = bench.follow_episodes()
+    assert one.family is not None
+    one.family.may_grow = may_grow
+
+    for _ in range(OLD_ENOUGH + 3):
+        bench.turn(("collect", nothing))
+
+    assert len(bench.of(fmt.Holder)) == n_told
+    assert kept is not None
+
+
 def test_what_dies_within_the_turn_is_nobodys(bench: Bench) -> None:
     bench.follow_episodes()
 
@@ -176,26 +192,53 @@ def test_a_counter_that_cannot_be_read_is_not_guessed(bench: Bench) -> None:
     assert bench.of(fmt.Births) == []
 
 
-def test_what_was_born_while_the_budget_was_empty_has_no_phase() -> None:
+@pytest.mark.parametrize(
+    ("job", "expected"),
+    [("anything else", {"early": 1.0, "late": 107.0}), ("births: counters", {"early": 1.0, "late": 2.0})],
+)
+def test_counters_have_a_share_of_their_own(job: str, expected: dict[str, float]) -> None:
+    """What happened while that is overspent has no phase."""
     bench = Bench(share=0.02)
     counter = [0.0]
     bench.escalation.start(Investigation("descriptors", "descriptors", 0, counter=lambda: counter[0]))
 
     def overspend() -> None:
         counter[0] += 100
+        bench.budget.charge(job, 10 * CREDIT_NS)
+
+    def recover() -> None:
+        counter[0] += 5
+        bench.now += 10**12
+
+    def go_on() -> None:
+        counter[0] += 2
+
+    bench.turn(("early", lambda: counter.__setitem__(0, 1.0)))
+    bench.turn(("late", overspend), ("late", recover), ("late", go_on))
+    bench.turn()
+    bench.turn()
+
+    assert count_births(bench) == [expected]
+
+
+def test_objects_born_while_the_budget_was_empty_have_no_phase() -> None:
+    bench = Bench(share=0.02)
+    kept: list[Episode] = []
+    bench.follow_episodes()
+    bench.now += 10**9
+
+    def overspend() -> None:
+        kept.append(Episode())
         bench.budget.charge("user", 10 * CREDIT_NS)
 
     def recover() -> None:
-        counter[0] += 7
         bench.now += 10**12
 
-    bench.turn(("seen", lambda: counter.__setitem__(0, 1.0)))
-    bench.turn(("unseen", overspend), ("after", recover), ("seen", lambda: counter.__setitem__(0, counter[0] + 2)))
-    bench.turn()
-    bench.turn()
+    bench.turn(("unseen", overspend), ("after", recover), ("seen", lambda: kept.append(Episode())))
+    for _ in range(OLD_ENOUGH):
+        bench.turn()
 
-    (births,) = bench.of(fmt.Births)
-    assert births.phases == {"seen": [3.0, 0.0]}  # type: ignore[attr-defined]
+    assert [set(phases) for phases in count_births(bench)] == [{"seen"}]
 
 
 def test_what_is_disowned_was_born_nowhere() -> None:
