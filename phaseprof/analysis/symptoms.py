@@ -29,6 +29,8 @@ PLAIN_METRICS = (
 )  # fmt: skip
 
 
+# Levels of memory as a whole, which a collection lowers.
+LEVELS = frozenset({"malloc_in_use_bytes", "python_blocks", "anonymous_bytes", "rss_bytes"})
 # Roots of holder records that name nobody.
 NOT_FOUND = frozenset({"outside Python", "unknown (search stopped)", ""})
 # Share of the rise that the turns which were followed must show for it to be told by them.
@@ -90,7 +92,7 @@ def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:
     """Judge every series that may show a leak; those too short, flat or falling are left out but for the tracked."""
     found: dict[str, Symptom] = {}
     for key, at, series in _voting_series(process):
-        judgement = _judge(process, series, followed=key.startswith(FOLLOWED))
+        judgement = _judge(process, key, series)
         if judgement is None or (judgement.verdict in ("stable", "too short") and judgement.growth <= 0):
             continue
         family = "storages" if key.startswith("storages/") else _family(key)
@@ -138,14 +140,14 @@ def carry_forward(series: Series, generations: list[int]) -> Series:
     return filled
 
 
-def _judge(process: ProcessRun, series: Series, *, followed: bool) -> Judgement | None:
+def _judge(process: ProcessRun, key: str, series: Series) -> Judgement | None:
     if len(series) < 2:
         return None
     ours = sorted({record.g for record in process.collected})
     generations, values = series.generations, list(series.values)
-    if followed:
+    if key.startswith(FOLLOWED):
         values = without_our_collections(series, ours)
-    elif ours:  # what they take off the level of memory as a whole is more than the suspects' part: no mending
+    elif ours and key in LEVELS:  # what they take off is more than the suspects' part: no mending
         begin, end = _telling_stretch(generations, ours)
         generations, values = generations[begin:end], values[begin:end]
     if not any(map(lt, values, values[1:])):
