@@ -40,8 +40,6 @@ STANDARD = frozenset({
 # Plumbing that a program's author wrote down as such, the most telling first.
 WRITTEN = ("function", "generator", "coroutine", "partial", "method", "traceback", "frame")
 
-# Of the survivors of a type that mixes dead cycles with living objects, this share must go in a collection.
-FREED_SHARE = 0.3
 # Nodes of an autograd graph, as torch names them; their Python objects come and go with whoever looks at them.
 _NODE = re.compile(r"Backward\d+$|^AccumulateGrad$|^UntypedStorage$")
 # Types that a path shows by another name than their own.
@@ -97,7 +95,7 @@ class Cause:
     def is_garbage(self) -> bool:
         """Whether survivors are dead cycles: no root reaches them, or a collection freed most of them."""
         if any(s.collected is not None and s.collected.asked for s in self.symptoms.values()):
-            return any(map(_was_freed, self.symptoms.values()))
+            return any(s.was_freed for s in self.symptoms.values())
         return self.holder is not None and self.holder.root == "garbage"
 
     @property
@@ -134,18 +132,21 @@ def join(symptoms: Mapping[str, Symptom]) -> list[Cause]:
     """Group rising symptoms by holder; dead cycles are one cause; those without a holder come last, each alone."""
     held: dict[tuple[str, ...], Cause] = {}
     alone: dict[str, Cause] = {}
-    is_confirmed = any(_was_freed(s) for s in symptoms.values())
+    is_confirmed = any(s.was_freed for s in symptoms.values())
     for key, symptom in symptoms.items():
         if not symptom.rises:
             continue
         holder = symptom.holder
+        if symptom.was_freed:
+            held.setdefault(("garbage",), Cause(holder)).symptoms[key] = symptom
+            continue
         if holder is None or (symptom.births is None and not speaks_for_most(holder)):
             # A sample without a common holder is no evidence; a watched class and its census are one all the same.
             watched = f"watched/{symptom.subject}"
             alone.setdefault(watched if watched in symptoms else key, Cause()).symptoms[key] = symptom
             continue
         place = place_of(holder)
-        if _was_freed(symptom) or (is_confirmed and holder.root == "garbage" and symptom.collected is None):
+        if is_confirmed and holder.root == "garbage" and symptom.collected is None:
             place = ("garbage",)
         elif holder.root == "garbage":
             place = ("garbage", symptom.phase() or "")  # rings of one phase are one leak, wherever each was entered
@@ -154,12 +155,6 @@ def join(symptoms: Mapping[str, Symptom]) -> list[Cause]:
         if _tells_more(symptom, cause):
             cause.holder = holder
     return _adopt_orphans([*_merge_alike(_merge_nested(held)), *alone.values()])
-
-
-def _was_freed(symptom: Symptom) -> bool:
-    """Whether a confirming collection got rid of a good part of the survivors."""
-    collected = symptom.collected
-    return collected is not None and collected.asked > 0 and collected.freed >= FREED_SHARE * collected.asked
 
 
 def place_of(holder: fmt.Holder) -> tuple[str, ...]:

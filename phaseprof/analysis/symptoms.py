@@ -35,6 +35,8 @@ LEVELS = frozenset({"malloc_in_use_bytes", "python_blocks", "anonymous_bytes", "
 NOT_FOUND = frozenset({"outside Python", "unknown (search stopped)", ""})
 # Share of the rise that the turns which were followed must show for it to be told by them.
 SHOWN = 0.25
+# Of the survivors of a type that mixes dead cycles with living objects, this share must go in a collection.
+FREED_SHARE = 0.3
 # Readings since a collection of ours that can be judged by themselves.
 ENOUGH = 8
 # Families whose members are followed one by one; of all others only the level is known.
@@ -71,8 +73,14 @@ class Symptom:
         """Whether the series grows with no end in sight, or was looked at closer before it could be judged."""
         if self.judgement.verdict == "too short":
             is_held = self.holder is not None and speaks_for_most(self.holder)
-            return self.judgement.growth > 0 and (is_held or self.births is not None)
+            return self.judgement.growth > 0 and (is_held or self.births is not None or self.was_freed)
         return self.judgement.verdict in ("leak", "growing")
+
+    @property
+    def was_freed(self) -> bool:
+        """Whether a confirming collection got rid of a good part of those that were asked about."""
+        found = self.collected
+        return found is not None and found.asked > 0 and found.freed >= FREED_SHARE * found.asked
 
     def phase(self) -> str | None:
         """The phase in which most of the survivors were born; for a counter, the one whose change fits the rise."""

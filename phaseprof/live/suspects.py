@@ -26,7 +26,7 @@ NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "chi
 MOST_TYPES, MOST_CONTAINERS = 8, 4
 # Containers of which series are kept.
 MOST_TOLD = 64
-# In haste, items a container must have gained at its one rise.
+# In haste, items a container must have gained.
 MANY_ITEMS = 8
 
 
@@ -120,7 +120,7 @@ class Suspects:
 
     def _suspect_containers(self, generation: int, readings: int) -> None:
         in_haste = readings < suspicion.LEAST_READINGS
-        for identity, grown in self.containers.steadiest(MOST_CONTAINERS, least_walks=1 if in_haste else readings):
+        for identity, grown in self.containers.steadiest(MOST_CONTAINERS, least_walks=readings):
             if grown.history[-1][1] - grown.history[0][1] < (MANY_ITEMS if in_haste else 1):
                 continue
             kind = grown.kind.rpartition(".")[2]

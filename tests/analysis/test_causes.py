@@ -354,3 +354,14 @@ def test_a_leak_is_no_part_of_what_is_not() -> None:
     )
 
     assert len(causes) == 2
+
+
+def test_what_a_collection_freed_is_garbage_though_its_sample_had_no_common_holder() -> None:
+    lost = held(EPISODES, root="unknown (search stopped)")
+    lost.explains = 1
+    few = symptom(EPISODES, 9.0, holder=lost, collected=collected(EPISODES, 7, 6), n=3)
+
+    (cause,) = joined(few)
+
+    assert few.judgement.verdict == "too short"
+    assert cause.is_confirmed_garbage
