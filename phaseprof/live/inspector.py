@@ -27,7 +27,7 @@ COUNTERS = ("limits", "children", "descriptors", "threads", "shared memory", "ma
 TYPES_EVERY, FIRST_TYPES_EVERY = 3, 2
 # In haste, when memory in use rises and nobody is known to hold it: a census each generation, so many times, that lists
 # containers of this length as well.
-MOST_HASTY, LONG = 4, 16
+MOST_HASTY, LONG = 2, 16
 # Probes that take milliseconds, and how often they are read under a budget.
 SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
 # Allocator blocks that go with a tracked object in code and classes, and how many others may be written to while forked
@@ -68,7 +68,7 @@ class Inspector:
         self._counts: dict[str, int] = {}
         self._last_done: dict[str, int] = {}
         self._told_gone: set[str] = set()
-        self._n_types = self._n_hasty = 0
+        self._n_types = self._n_hasty = self._n_walks = 0
         self._last_read = dict.fromkeys(("counters", *SLOW), self._clock())
         self.looks_at_boundaries = False
 
@@ -155,10 +155,12 @@ class Inspector:
         is_explained = self.escalation.has_named or self.escalation.follows_things
         if job == "types":
             every = TYPES_EVERY if self._n_types >= suspicion.LEAST_READINGS else FIRST_TYPES_EVERY
-            if self._budget.is_urgent and not is_explained and self._n_hasty < MOST_HASTY:
-                every = 1
+            if self._budget.is_urgent and not is_explained:
+                if self._n_hasty >= MOST_HASTY and self._n_walks < 2 and self._may_walk():
+                    return False  # two censuses told nothing: what is left is for walks, which count types as well
+                every = 1 if self._n_hasty < MOST_HASTY else every
             return generation >= suspicion.WARM_UP and since >= every
-        if self.escalation.follows_things or (self._budget.is_urgent and self._n_hasty < 2):
+        if self.escalation.follows_things or (self._budget.is_urgent and self._n_hasty < MOST_HASTY):
             return False
         # Who was named first may be innocent: memory that goes on rising is walked all the same, now and then.
         every = TYPES_EVERY if not self.escalation.has_named else WALKS_LATER
@@ -275,6 +277,7 @@ class Inspector:
         self._record(generation, figures)
 
     def _walk_heap(self, generation: int) -> None:
+        self._n_walks += 1
         reading = heap.read_heap(min_length=2 if self._budget.share is None else LONG)
         figures: dict[str, float] = {"n_objects": float(reading.n_objects)}
         for device, (count, size) in reading.storages.items():
