@@ -28,7 +28,7 @@ _MAX_HIDDEN_PASSES = 6
 # References counted in every Node: its own slot, and the argument of ``sys.getrefcount``.
 _OWN_REFERENCES = 2
 # Levels after which chains of one type are looked for.
-_CHAINS_AT = (5, 12, 24)
+_CHAINS_AT = (6, 12, 24)  # even: up to Python 3.10 a dictionary of attributes lies between two links
 # Objects that the interpreter never frees carry a count in this range (3.12+).
 _IMMORTAL = 1 << 29
 
@@ -193,11 +193,13 @@ class Search:
         heads = []
         for node in chain_ends(frontier, iter(self._nodes.values())):
             found = climb(node.obj)
-            if found is not None and id(found.head) not in self._nodes:
-                head = self._node(found.head, level)
-                node.parents.append(head)
-                node.jump = (head, found.link, found.n_links)
-                heads.append(head)
+            if found is None:
+                continue
+            is_new = id(found.head) not in self._nodes
+            head = self._node(found.head, level)
+            node.parents.append(head)
+            node.jump = (head, found.link, found.n_links)
+            heads += [head] * is_new
         return heads
 
     def _in_torch(self, wanted: dict[int, object]) -> list[tuple[object, object]]:
