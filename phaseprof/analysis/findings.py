@@ -21,7 +21,7 @@ from phaseprof.analysis.naming import (
     name_phase,
     summarise,
 )  # fmt: skip
-from phaseprof.analysis.symptoms import AT, Symptom, find_symptoms
+from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Evidence, Finding, Verdict
 from phaseprof.units import MB
@@ -81,7 +81,10 @@ def _finding(
     rate = bytes_per_generation(cause, allocated_per_generation(symptoms))
     is_followed = any(s.births is not None for s in cause.symptoms.values())
     estimate = rate if is_followed else bytes_per_generation(cause)
-    backing = _backing(symptoms, main, estimate) if main.judgement.verdict == "too short" else None
+    is_brief = main.judgement.verdict == "too short" or (
+        main.judgement.verdict == "growing" and len(main.evidence.values) < ENOUGH
+    )
+    backing = _backing(symptoms, main, estimate) if is_brief else None
     if main.judgement.verdict == "too short" and _breaks_more_and_more(process, main):
         main = replace(main, judgement=replace(main.judgement, verdict="leak"))
     elif backing is not None:

@@ -310,7 +310,7 @@ class Inspector:
         if self._budget.share is not None and self.suspects.is_rising() and not self.escalation.has_named:
             with self._budget.spending("final look", asked=True):
                 self._walk_heap(generation)
-                self.suspects.look(generation, readings=2)
+                self.suspects.look(generation, readings=2, is_last=True)
                 self.escalation.hurry()
         with self._budget.spending("final look", asked=True):
             if self._watches.entries and self._budget.share is not None and generation >= 0:

@@ -62,19 +62,20 @@ class Suspects:
         """Whether they rise by enough, and have not stopped: a buffer that is full is no reason for haste."""
         return any(suspicion.rises_still(self.series(metric), least) for metric, least in ALLOCATORS.items())
 
-    def look(self, generation: int, *, readings: int = suspicion.LEAST_READINGS) -> None:
+    def look(self, generation: int, *, readings: int = suspicion.LEAST_READINGS, is_last: bool = False) -> None:
         """Start an investigation of everything that looks suspicious and is not looked at already.
 
         Args:
             generation: ordinal of the current one.
             readings: how many a series must have; two are enough where the allocators' counters rise as well.
+            is_last: there will be no other look, so that one rise of a container must do.
         """
         ends = [(metric, series) for (at, metric), series in self._recorder.model.series.items() if at == AT]
         found = suspicion.candidates(ends, LEAST, readings=readings)
         self._suspect_types([c for c in found if c.metric.startswith("count/")], generation, readings)
         for candidate in found:
             self._suspect_other(candidate, generation)
-        self._suspect_containers(generation, readings)
+        self._suspect_containers(generation, readings - is_last)
 
     def _suspect_types(self, found: list[suspicion.Candidate], generation: int, readings: int) -> None:
         wanted = [c for c in found if self._escalation.wants(c.metric, generation)]
