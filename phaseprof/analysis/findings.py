@@ -144,6 +144,8 @@ def _verdict(process: ProcessRun, cause: Cause, main: Symptom) -> Verdict:
     holder = cause.holder
     if holder is not None and holder.bound > 0 and 0 <= holder.bound_length < holder.bound and not cause.is_garbage:
         return "filling"
+    if holder is not None and 0 < holder.bound <= holder.bound_length and len(main.evidence.values) < ENOUGH:
+        return "plateau"  # full: what grew until then grows no more, and the readings are too few to say otherwise
     if cause.is_garbage and _newest_generation(process, main) + 1 - _began(cause, main) < GARBAGE_GENERATIONS:
         return "growing"
     return "leak"

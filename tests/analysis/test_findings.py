@@ -428,3 +428,17 @@ def test_what_c_holds_alone_is_told_with_that_holder() -> None:
     process = record({EPISODES: rising(3)}, [in_c(EPISODES), born(EPISODES, train=9)])
 
     assert only(process).holder == ("outside Python", "user.Episode".rpartition(".")[2])
+
+
+@pytest.mark.parametrize(("bound_length", "verdict"), [(79, "filling"), (80, "plateau"), (-1, "leak")])
+def test_a_full_buffer_that_was_counted_seldom_is_no_leak(bound_length: int, verdict: str) -> None:
+    bound = 80 if bound_length > 0 else -1
+    process = ProcessRun()
+    for g in range(20):
+        figures = {"n_objects": 1e5, "malloc_in_use_bytes": 1e8 + 1e6 * g}
+        if g in (2, 9, 19):
+            figures["storages/cpu_bytes"] = 1e7 + 1e6 * g
+        process.add(fmt.Metrics(g, g, figures))
+    process.add(held("storages", item="Tensor", length=80, bound=bound, bound_length=bound_length))
+
+    assert [f.verdict for f in find_leaks(process) if f.kind == "tensors"] == [verdict]
