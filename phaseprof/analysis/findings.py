@@ -130,6 +130,9 @@ def _backing(symptoms: Mapping[str, Symptom], main: Symptom, rate: float) -> Sym
         symptom = symptoms.get(metric)
         if symptom is not None and symptom.judgement.shape == "sawtooth" and falls:
             continue
+        exact = symptoms.get(ALLOCATED[0])
+        if metric == ALLOCATED[1] and exact is not None and exact.judgement.verdict != "leak":
+            continue  # resident memory breathes; what is in use is the better witness
         if symptom is not None and symptom.judgement.verdict == "leak" and symptom.judgement.slope >= 0.3 * rate > 0:
             return symptom
     blocks = symptoms.get("python_blocks")

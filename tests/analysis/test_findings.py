@@ -442,3 +442,16 @@ def test_a_full_buffer_that_was_counted_seldom_is_no_leak(bound_length: int, ver
     process.add(held("storages", item="Tensor", length=80, bound=bound, bound_length=bound_length))
 
     assert [f.verdict for f in find_leaks(process) if f.kind == "tensors"] == [verdict]
+
+
+@pytest.mark.parametrize(("last", "verdict"), [(99, "leak"), (5, "too short")])
+def test_resident_memory_bears_out_nothing_that_memory_in_use_denies(last: int, verdict: str) -> None:
+    process = ProcessRun()
+    for g in range(20):
+        figures = {"n_objects": 1e5, "malloc_in_use_bytes": 1e8 + 1e6 * min(g, last), "anonymous_bytes": 2e8 + 1e6 * g}
+        if g in (2, 9, 19):
+            figures["storages/cpu_bytes"] = 1e7 + 1e6 * g
+        process.add(fmt.Metrics(g, g, figures))
+    process.add(held("storages", item="Tensor", length=80))
+
+    assert [f.verdict for f in find_leaks(process) if f.kind == "tensors"] == [verdict]
