@@ -43,7 +43,8 @@ bench: $(VENV)/.bench
 leakbench: $(VENV)/.bench
 	cd benchmarks && ../$(BIN)/python -m leakbench --tool $(TOOL) $(ARGS)
 
-lint: $(VENV)/.lint
+# The type checker reads torch, pytest and rich, so they must be there.
+lint: $(VENV)/.lint $(VENV)/.test $(VENV)/.all
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
