@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Literal
@@ -13,6 +14,25 @@ KINDS = (
     "objects", "tensors", "arrays", "autograd graph", "container", "garbage", "native",
     "fragmentation", "gpu", "children", "descriptors", "shared memory", "threads",
 )  # fmt: skip
+
+# How a chain of holders ends where it names nobody: dead cycles, what only C holds, and a search that met its limit.
+GARBAGE, OUTSIDE, STOPPED = "garbage", "outside Python", "unknown (search stopped)"
+NOT_FOUND = frozenset({OUTSIDE, STOPPED, ""})
+NO_ROOT = NOT_FOUND | {GARBAGE}
+
+_INDEX = re.compile(r"\[[^\]]*\]")
+_LENGTH = re.compile(r", [\d,]+( entries)?\)")
+_TIMES = re.compile(r" x[\d,]+$")
+SOME_TIMES = " x…"
+
+
+def without_numbers(step: str) -> str:
+    """Drop from a step of a holder path what changes from look to look: index, length, and how often it repeats.
+
+    >>> without_numbers(".losses (list, 82)"), without_numbers("[-3] (Step)"), without_numbers(".cause (Error) x14")
+    ('.losses (list)', '[...] (Step)', '.cause (Error) x…')
+    """
+    return _TIMES.sub(SOME_TIMES, _LENGTH.sub(")", _INDEX.sub("[...]", step)))
 
 
 @dataclass(frozen=True)

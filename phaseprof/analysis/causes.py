@@ -7,12 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from phaseprof.analysis.symptoms import NOT_FOUND, Symptom, speaks_for_most
+from phaseprof.analysis.symptoms import Symptom
 from phaseprof.recording import format as fmt
-
-_INDEX = re.compile(r"\[[^\]]*\]")
-_LENGTH = re.compile(r", [\d,]+( entries)?\)")
-_TIMES = re.compile(r" x(…|[\d,]+)$")
+from phaseprof.records import GARBAGE, NO_ROOT, SOME_TIMES, without_numbers
 
 TENSORS = frozenset({"Tensor", "Parameter", "Buffer", "UntypedStorage"})
 # A type whose growth in number is known by a kind of its own.
@@ -48,7 +45,6 @@ _SHOWN_AS = {"_lru_cache_wrapper": "lru_cache"}
 _WEAK = re.compile(r"\(Weak(Set|KeyDictionary|ValueDictionary)\)")
 # What counted objects hold must come to this share of the memory that grows for it to be theirs.
 EXPLAINED_SHARE = 0.8
-NO_ROOT = NOT_FOUND | {"garbage"}
 
 
 def is_plumbing(name: str) -> bool:
@@ -65,12 +61,12 @@ def is_plumbing(name: str) -> bool:
 
 def carries(symptom: Symptom) -> bool:
     """Whether what grows is plumbing."""
-    return is_plumbing(symptom.key.partition("/")[2].partition("@")[0] or symptom.key)
+    return is_plumbing(symptom.named)
 
 
 def is_standard(symptom: Symptom) -> bool:
     """Whether the type that grows comes with Python or with torch, and is not the program's own."""
-    module = symptom.key.partition("/")[2].rpartition(".")[0]
+    module = symptom.named.rpartition(".")[0]
     return not module or module.partition(".")[0] in STANDARD
 
 
@@ -96,7 +92,7 @@ class Cause:
         """Whether survivors are dead cycles: no root reaches them, or a collection freed most of them."""
         if any(s.collected is not None and s.collected.asked for s in self.symptoms.values()):
             return any(s.was_freed for s in self.symptoms.values())
-        return self.holder is not None and self.holder.root == "garbage"
+        return self.holder is not None and self.holder.root == GARBAGE
 
     @property
     def is_confirmed_garbage(self) -> bool:
@@ -140,15 +136,15 @@ def join(symptoms: Mapping[str, Symptom]) -> list[Cause]:
         if symptom.was_freed:
             held.setdefault(("garbage",), Cause(holder)).symptoms[key] = symptom
             continue
-        if holder is None or (symptom.births is None and not speaks_for_most(holder)):
+        if holder is None or (symptom.births is None and not holder.speaks_for_most):
             # A sample without a common holder is no evidence; a watched class and its census are one all the same.
             watched = f"watched/{symptom.subject}"
             alone.setdefault(watched if watched in symptoms else key, Cause()).symptoms[key] = symptom
             continue
         place = place_of(holder)
-        if is_confirmed and holder.root == "garbage" and symptom.collected is None:
+        if is_confirmed and holder.root == GARBAGE and symptom.collected is None:
             place = ("garbage",)
-        elif holder.root == "garbage":
+        elif holder.root == GARBAGE:
             place = ("garbage", symptom.phase() or "")  # rings of one phase are one leak, wherever each was entered
         cause = held.setdefault(place, Cause(holder))
         cause.symptoms[key] = symptom
@@ -171,7 +167,7 @@ def place_of(holder: fmt.Holder) -> tuple[str, ...]:
 
 def normalised(steps: Iterable[str]) -> tuple[str, ...]:
     """Drop what differs between two looks at one place: numbers, repeats, and whether a step is the last."""
-    plain = (_TIMES.sub("", _LENGTH.sub(")", _INDEX.sub("[...]", step))) for step in steps)
+    plain = (without_numbers(step).removesuffix(SOME_TIMES) for step in steps)
     return tuple(step for step, _ in groupby(step.replace("(", "").replace(")", "") for step in plain))
 
 

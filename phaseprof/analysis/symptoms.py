@@ -16,7 +16,7 @@ from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
-from phaseprof.records import Evidence
+from phaseprof.records import NOT_FOUND, Evidence
 from phaseprof.trend import Judgement, judge
 
 AT = "generation end"
@@ -31,8 +31,6 @@ PLAIN_METRICS = (
 
 # Levels of memory as a whole, which a collection lowers.
 LEVELS = frozenset({"malloc_in_use_bytes", "python_blocks", "anonymous_bytes", "rss_bytes"})
-# Roots of holder records that name nobody.
-NOT_FOUND = frozenset({"outside Python", "unknown (search stopped)", ""})
 # Share of the rise that the turns which were followed must show for it to be told by them.
 SHOWN = 0.25
 # Of the survivors of a type that mixes dead cycles with living objects, this share must go in a collection.
@@ -63,16 +61,20 @@ class Symptom:
     collected: fmt.Collected | None = None
 
     @property
+    def named(self) -> str:
+        """The type or named thing, qualified where the key says more than its name."""
+        return (self.key.partition("/")[2] or self.key).partition("@")[0]
+
+    @property
     def subject(self) -> str:
         """The type or named thing, short."""
-        tail = self.key.partition("/")[2] or self.key
-        return tail.partition("@")[0].rpartition(".")[2]
+        return self.named.rpartition(".")[2]
 
     @property
     def rises(self) -> bool:
         """Whether the series grows with no end in sight, or was looked at closer before it could be judged."""
         if self.judgement.verdict == "too short":
-            is_held = self.holder is not None and speaks_for_most(self.holder)
+            is_held = self.holder is not None and self.holder.speaks_for_most
             return self.judgement.growth > 0 and (is_held or self.births is not None or self.was_freed)
         return self.judgement.verdict in ("leak", "growing")
 
@@ -205,13 +207,8 @@ R = TypeVar("R", bound=_Filed)
 def _best_holder(records: Sequence[fmt.Holder], subject: str) -> fmt.Holder | None:
     """The newest record that says who holds most of those asked; where none does, the newest of all."""
     told = [record for record in records if record.subject == subject]
-    good = [record for record in told if speaks_for_most(record) and record.root not in NOT_FOUND]
+    good = [record for record in told if record.speaks_for_most and record.root not in NOT_FOUND]
     return next(reversed(good or told), None)
-
-
-def speaks_for_most(record: fmt.Holder) -> bool:
-    """Whether the path explains at least half of the survivors that were asked."""
-    return 2 * record.explains >= record.asked
 
 
 def _newest(records: Sequence[R], subject: str) -> R | None:

@@ -18,6 +18,7 @@ from phaseprof.probes.holders import HolderPath, common_path, find_holder_choice
 from phaseprof.probes.holding.search import Limits
 from phaseprof.probes.own import own_ids
 from phaseprof.recording import format as fmt
+from phaseprof.records import GARBAGE, NO_ROOT, STOPPED
 
 MAX_AT_ONCE = 12
 ASKED = 6  # survivors whose holders are searched, for each suspect
@@ -28,9 +29,6 @@ OLD_ENOUGH = 2  # generations a survivor must have outlived
 PATIENCE = 12  # generations to wait for survivors before the suspicion is laid aside
 AGAIN_AFTER = 10
 MOST_COLLECTIONS = 2
-# What a path may end at without naming a holder.
-STOPPED = "unknown (search stopped)"
-NO_ROOTS = frozenset({"garbage", "outside Python", STOPPED})
 # Types of which both the program and the profiler have instances.
 MIXED = frozenset({"list", "dict", "tuple", "set", "deque", "defaultdict", "OrderedDict"})
 COUNTERS_CREDIT_NS = 2_000_000  # for counters at the first boundaries
@@ -324,11 +322,11 @@ class Escalation:
             record.item = one.subject
         record.item = item or record.item
         self._add(record)
-        speaks = path.root not in NO_ROOTS and 2 * explains >= len(choices) and path.bound is None
+        speaks = record.root not in NO_ROOT and record.speaks_for_most and path.bound is None
         self.has_named = self.has_named or (speaks and one.is_telling)
         # Large dead structures exhaust a search before it can tell: a collection can.
-        n_lost = sum(path.root == "garbage" or path.root == STOPPED for path in firsts)
-        if path.root == "garbage" or (2 * n_lost > len(firsts) and one.family is not None and one.is_telling):
+        n_lost = sum(path.root in (GARBAGE, STOPPED) for path in firsts)
+        if path.root == GARBAGE or (2 * n_lost > len(firsts) and one.family is not None and one.is_telling):
             one.stage, one.since = "collect", self._generation
         else:
             self._close(one)

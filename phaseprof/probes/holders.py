@@ -7,7 +7,6 @@ where their type is an exact built-in.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,13 +18,11 @@ from phaseprof.probes.holding.ranking import Candidate, Ranking, size_of
 from phaseprof.probes.holding.reading import type_name
 from phaseprof.probes.holding.search import MAX_WIDTH, Limits, Search
 from phaseprof.probes.holding.steps import steps_of
+from phaseprof.records import STOPPED, without_numbers
 
 # Levels that a search goes on for after every suspect has a path, to find the one that explains growth.
 _EXTRA_LEVELS = 4
 _MAX_CHOICES = 3
-_INDEX = re.compile(r"\[[^\]]*\]")
-_COUNT = re.compile(r", [\d,]+( entries)?\)")
-_TIMES = re.compile(r" x[\d,]+$")
 
 
 @dataclass(frozen=True)
@@ -138,7 +135,7 @@ def _path(found: Candidate) -> HolderPath:
     inner = found.container
     return HolderPath(
         steps=steps_of(found.nodes),
-        root=root.kind if root else "unknown (search stopped)",
+        root=root.kind if root else STOPPED,
         reason=root.reason if root else "",
         bound=found.bound,
         bound_length=found.bound_length,
@@ -168,16 +165,12 @@ def common_path(paths: Sequence[HolderPath]) -> tuple[HolderPath, int]:
 
 
 def _shape(path: HolderPath) -> tuple[str, ...]:
-    return tuple(map(_without_numbers, path.steps))
-
-
-def _without_numbers(step: str) -> str:
-    return _TIMES.sub(" x…", _COUNT.sub(")", _INDEX.sub("[...]", step)))
+    return tuple(map(without_numbers, path.steps))
 
 
 def _merge(texts: tuple[str, ...]) -> str:
     first = texts[0]
-    return first if all(text == first for text in texts) else _without_numbers(first)
+    return first if all(text == first for text in texts) else without_numbers(first)
 
 
 def draw(suspects: Sequence[object], filename: str, *, max_depth: int = 5) -> None:

@@ -151,6 +151,11 @@ class Holder(_Record, tag="holder"):
     bound_length: int = -1
     retained_bytes: int = -1
 
+    @property
+    def speaks_for_most(self) -> bool:
+        """Whether the path explains at least half of the survivors that were asked."""
+        return 2 * self.explains >= self.asked
+
 
 class Collected(_Record, tag="collected"):
     """A confirming collection freed ``freed`` of ``asked`` suspects of ``subject``."""

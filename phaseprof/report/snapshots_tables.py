@@ -150,11 +150,13 @@ def class_table(series: DeviceSeries) -> Table | None:
     return Table(title, header, [cells(found) for found in shown]) if shown else None
 
 
+def _name_of(found: ClassGrowth) -> list[str]:
+    return [found.kind, format_bytes(found.size_bytes), f"{found.requested_bytes:,} B"]
+
+
 def _class_cells(found: ClassGrowth) -> list[str]:
     return [
-        found.kind,
-        format_bytes(found.size_bytes),
-        f"{found.requested_bytes:,} B",
+        *_name_of(found),
         f"{found.blocks[0]:,} -> {found.blocks[-1]:,}",
         _signed_count(found.blocks_per_step),
         format_signed_bytes(found.bytes_per_step),
@@ -163,13 +165,7 @@ def _class_cells(found: ClassGrowth) -> list[str]:
 
 
 def _one_class(found: ClassGrowth) -> list[str]:
-    return [
-        found.kind,
-        format_bytes(found.size_bytes),
-        f"{found.requested_bytes:,} B",
-        f"{found.blocks[0]:,}",
-        format_bytes(found.blocks[0] * found.size_bytes),
-    ]
+    return [*_name_of(found), f"{found.blocks[0]:,}", format_bytes(found.blocks[0] * found.size_bytes)]
 
 
 def site_table(series: DeviceSeries) -> Table | None:

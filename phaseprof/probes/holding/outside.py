@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from phaseprof.probes.autograd import leaves_with_graph
 from phaseprof.probes.holding.graph import Node, Root, ancestors
 from phaseprof.probes.holding.tensor_links import is_tensor
+from phaseprof.records import GARBAGE, OUTSIDE, STOPPED
 
 if TYPE_CHECKING:
     import torch
@@ -37,9 +38,9 @@ def explain_orphan(node: Node, search: Search) -> Root:
         held.root = _outside(held, search.unaccounted(held))
         return held.root
     if search.stopped or any(found.truncated or not found.expanded for found in above):
-        return _give(node, Root("unknown (search stopped)", "?", 0.0, "the search stopped before it met a root"))
+        return _give(node, Root(STOPPED, "?", 0.0, "the search stopped before it met a root"))
     return _give(
-        node, Root("garbage", "garbage", 0.0, "nothing that lives refers to it: a full collection frees the cycle")
+        node, Root(GARBAGE, GARBAGE, 0.0, "nothing that lives refers to it: a full collection frees the cycle")
     )
 
 
@@ -62,14 +63,14 @@ def _outside(node: Node, count: int) -> Root:
     if gc.get_freeze_count():
         reason += ", or by objects that gc.freeze() hides"
     if kind in (types.FunctionType, types.MethodType) and atexit._ncallbacks():
-        return Root("outside Python", "atexit or another C registry", 0.0, reason + f" ({_registered()})")
+        return Root(OUTSIDE, "atexit or another C registry", 0.0, reason + f" ({_registered()})")
     if kind in (types.GeneratorType, types.AsyncGeneratorType):
         return Root("generator", "suspended", 0.0, reason + " (a running loop may be drawing from it)")
     if kind is types.CoroutineType:
         return Root("coroutine", "suspended", 0.0, reason)
     if is_tensor(node.obj):
-        return Root("outside Python", "outside Python", 0.0, reason + _by_torch(node.obj))
-    return Root("outside Python", "outside Python", 0.0, reason)
+        return Root(OUTSIDE, OUTSIDE, 0.0, reason + _by_torch(node.obj))
+    return Root(OUTSIDE, OUTSIDE, 0.0, reason)
 
 
 def _by_torch(tensor: object) -> str:

@@ -11,6 +11,7 @@ from contextvars import Context
 from phaseprof.probes.holding.frames import RunningFrame, running_frames
 from phaseprof.probes.holding.graph import Node, Root
 from phaseprof.probes.holding.reading import class_attributes, class_module, is_ours, module_namespace, type_name
+from phaseprof.records import OUTSIDE
 
 # The interpreter's own registries (``threading._active``, the executors' queues, logging's tables, ``sys.last_exc``)
 # refer to half of what is alive. A path through one is told only when no path of the user's is shorter than this.
@@ -82,7 +83,7 @@ class Roots:
             return self._of_dict(obj)  # type: ignore[arg-type]
         if issubclass(cls, types.ModuleType):
             name = str(module_namespace(obj).get("__name__", "?"))  # type: ignore[arg-type]
-            return Root("outside Python", f"module {name}", module_penalty(name), _EXTENSION_STATE)
+            return Root(OUTSIDE, f"module {name}", module_penalty(name), _EXTENSION_STATE)
         if issubclass(cls, type) and is_importable(obj):  # type: ignore[arg-type]
             name = class_module(obj)  # type: ignore[arg-type]
             return Root("class attribute", type_name(obj), module_penalty(name))  # type: ignore[arg-type]

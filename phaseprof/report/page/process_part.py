@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from phaseprof.recording.model import ProcessRun
 from phaseprof.report.access import count_generations
 from phaseprof.report.page import charts, tables
-from phaseprof.report.page.charts import Chart
 from phaseprof.report.page.findings import findings_list
 from phaseprof.report.page.heat import heat_chart
-from phaseprof.report.page.layout import bullet_list, definition_list, figure, section
+from phaseprof.report.page.layout import bullet_list, definition_list, section
 from phaseprof.report.page.limits import looked_at, not_looked_at
 from phaseprof.report.page.markup import Html, element, join
+from phaseprof.report.page.part import Part
 from phaseprof.report.page.trend import trend_chart
 from phaseprof.report.page.words import drawn_words, plural
 from phaseprof.report.run import ProcessHeader, ProcessSection
@@ -24,7 +24,7 @@ MAX_COUNTS = 12  # charts of watched classes
 
 
 @dataclass
-class ProcessPart:
+class ProcessPart(Part):
     """Builds the markup of one process section by section, and collects its charts on the way.
 
     Attributes:
@@ -43,10 +43,6 @@ class ProcessPart:
     is_alone: bool = True
     charts: dict[str, Sequence[Mapping[str, object]]] = field(default_factory=dict)
 
-    def markup(self) -> Html:
-        """Return the markup; afterwards :attr:`charts` is complete."""
-        return join(*self._sections())
-
     def names(self) -> dict[str, object]:
         """Return how the user names generations: a number to add to the ordinal, or names by ordinal."""
         named = [(g.ordinal, g.index) for g in self.process.generations if g.index != ""]
@@ -57,15 +53,6 @@ class ProcessPart:
         if not shifts and shift is not None:
             return {"shift": shift}
         return {"shift": 0, "names": {str(ordinal): str(index) for ordinal, index in named}}
-
-    def _figure(self, chart: Chart | None) -> Html:
-        if chart is None:
-            return Html("")
-        self.charts[f"{self.prefix}-{chart.key}"] = chart.views
-        return figure(self.prefix, chart)
-
-    def _section(self, key: str, title: str, *children: Html) -> Html:
-        return section(self.prefix, key, title, *children) if any(children) else Html("")
 
     def _sections(self) -> Iterator[Html]:
         process, summary = self.process, self.report.summary

@@ -12,10 +12,10 @@ from phaseprof.analysis.snapshots.series import DeviceSeries
 from phaseprof.records import Finding, Verdict
 from phaseprof.report.findings import FindingEntry, FindingsReport
 from phaseprof.report.page import snapshot_charts as charts
-from phaseprof.report.page.charts import Chart
 from phaseprof.report.page.findings import findings_list
-from phaseprof.report.page.layout import bullet_list, figure, section
+from phaseprof.report.page.layout import bullet_list, section
 from phaseprof.report.page.markup import Html, element, join, table
+from phaseprof.report.page.part import Part
 from phaseprof.report.page.tables import bars, cut_table
 from phaseprof.report.page.words import capital, plural
 from phaseprof.report.snapshots_tables import (
@@ -44,7 +44,7 @@ _TONE = {"leak": "bad", "growing": "warn", "filling": "warn", "too short": "warn
 
 
 @dataclass
-class SnapshotPart:
+class SnapshotPart(Part):
     """Builds the markup of one device section by section, and collects its charts on the way.
 
     Attributes:
@@ -70,19 +70,6 @@ class SnapshotPart:
     def n_leaks(self) -> int:
         """Number of leaks among them."""
         return sum(finding.verdict == "leak" for finding in self.findings)
-
-    def markup(self) -> Html:
-        """Return the markup; afterwards :attr:`charts` is complete."""
-        return join(*self._sections())
-
-    def _figure(self, chart: Chart | None) -> Html:
-        if chart is None:
-            return Html("")
-        self.charts[f"{self.prefix}-{chart.key}"] = chart.views
-        return figure(self.prefix, chart)
-
-    def _section(self, key: str, title: str, *children: Html) -> Html:
-        return section(self.prefix, key, title, *children) if any(children) else Html("")
 
     def _sections(self) -> Iterator[Html]:
         series = self.series
