@@ -65,7 +65,8 @@ def counter_causes(
         # A parent that writes to a page gives its forked children one of their own: a little of that is nobody's leak.
         if metric.endswith("_bytes") and (rate < NATIVE_LEAST_BYTES or not horizon.is_material(rate)):
             continue
-        found.append(_joined(process, symptom, kind, subject, leaks, horizon, symptoms.get("shm_bytes")))
+        plain = replace(_plain(process, symptom, kind, horizon), subject=subject)
+        found.append(_joined(plain, symptom, _companion(kind, symptom, symptoms, leaks)))
     return [*found, *_native(process, symptoms, [*leaks, *found], horizon), *_device(process, symptoms, leaks, horizon)]
 
 
@@ -79,24 +80,28 @@ def is_explained(leak: Finding, counted: Sequence[Finding]) -> bool:
     )
 
 
-def _joined(
-    process: ProcessRun, symptom: Symptom, kind: str, subject: str | None, leaks: Sequence[Finding], horizon: Horizon,
-    shared: Symptom | None,
-) -> Finding:  # fmt: skip
-    companion = next((f for f in leaks if f.subject in COMPANIONS[kind]), None)
-    if companion is None and kind == "descriptors":
-        companion = next((f for f in leaks if _in_step(f, symptom)), None)
-    if companion is None and kind == "shared memory":
-        companion = next((f for f in leaks if _are_its_bytes(f, shared)), None)
-    finding = _plain(process, symptom, kind, horizon)
-    finding = replace(finding, subject=subject)
+def _companion(
+    kind: str, symptom: Symptom, symptoms: Mapping[str, Symptom], leaks: Sequence[Finding]
+) -> Finding | None:
+    """Find the leak of objects that comes with a counter: by its type, else by how fast it grows."""
+    found = next((f for f in leaks if f.subject in COMPANIONS[kind]), None)
+    if found is None and kind == "descriptors":
+        found = next((f for f in leaks if _in_step(f, symptom)), None)
+    if found is None and kind == "shared memory":
+        found = next((f for f in leaks if _are_its_bytes(f, symptoms.get("shm_bytes"))), None)
+    return found
+
+
+def _joined(finding: Finding, symptom: Symptom, companion: Finding | None) -> Finding:
+    """Give a counter's finding what the objects that come with it tell, and its words."""
     if companion is not None:
         finding = replace(
-            finding, subject=_better(companion.subject, subject), holder=companion.holder,
+            finding, subject=_better(companion.subject, finding.subject), holder=companion.holder,
             phase=finding.phase or companion.phase, evidence=(*finding.evidence, *companion.evidence),
         )  # fmt: skip
     rate = symptom.judgement.slope if symptom.key.endswith("_bytes") else 0.0
-    return replace(finding, advice=advise(kind, finding.subject, finding.holder), summary=summarise(finding, rate))
+    advice = advise(finding.kind, finding.subject, finding.holder)
+    return replace(finding, advice=advice, summary=summarise(finding, rate))
 
 
 def _better(found: str | None, usual: str | None) -> str | None:

@@ -10,7 +10,7 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 
 from phaseprof.live.budget import Budget
-from phaseprof.live.families import Family, HeapView, TypeFamily
+from phaseprof.live.families import Family, HeapView, TypeFamily, read_together
 from phaseprof.live.investigation import Investigation
 from phaseprof.live.ledger import UNSEEN, PhaseShare
 from phaseprof.live.retained import graph_bytes, item_after, item_of, own_bytes
@@ -106,7 +106,9 @@ class Escalation:
 
         They cost microseconds, and in a run that has spent its budget they alone tell the phase.
         """
-        counted = [one for one in self.open.values() if one.stage == "births" and one.counter is not None]
+        counted = {
+            one.key: one.counter for one in self.open.values() if one.stage == "births" and one.counter is not None
+        }
         job, share = "births: counters", self._budget.share
         if not counted:
             return
@@ -118,10 +120,9 @@ class Escalation:
         if self._has_counter_gap:
             owner, self._has_counter_gap = UNSEEN, False
         with self._budget.spending(job):
-            for one in counted:
-                value = one.counter() if one.counter is not None else None
+            for key, value in zip(counted, read_together(list(counted.values())), strict=True):
                 if value is not None:
-                    one.deltas.see(value, owner)
+                    self.open[key].deltas.see(value, owner)
 
     def _read(self, owner: str | None, *, complete: bool = False) -> None:
         """Read every investigation that follows births.

@@ -9,13 +9,16 @@ import gc
 import sys
 import weakref
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import ModuleType
 from typing import NamedTuple, Protocol
 
+from phaseprof.errors import PhaseprofError
 from phaseprof.live.handles import ContainerHandle
 from phaseprof.probes import arrays, autograd, heap, tensors, walk
 from phaseprof.probes.own import is_own_type, own_tally
+from phaseprof.probes.protocol import Probe
 from phaseprof.probes.typeinfo import TypeFilter, hashes_plainly, is_heap_type, type_name
 
 MAX_REFERRER_CLASSES = 24
@@ -341,3 +344,32 @@ def _importable(name: str) -> type | None:
 
 
 Reader = Callable[[], float | None]
+
+
+@dataclass(frozen=True)
+class CounterReader:
+    """Reads one counter of a probe; an object of our own type, where a closure would count as the program's."""
+
+    probe: Probe
+    metric: str
+
+    def __call__(self) -> float | None:
+        """Return the reading; ``None`` where the probe fails."""
+        return _read(self.probe).get(self.metric)
+
+
+def read_together(readers: Sequence[Reader]) -> list[float | None]:
+    """Read several counters, a probe that gives more than one of them once."""
+    probes = {id(reader.probe): reader.probe for reader in readers if isinstance(reader, CounterReader)}
+    figures = {key: _read(probe) for key, probe in probes.items()}
+    return [
+        figures[id(reader.probe)].get(reader.metric) if isinstance(reader, CounterReader) else reader()
+        for reader in readers
+    ]
+
+
+def _read(probe: Probe) -> Mapping[str, float]:
+    try:
+        return probe.read()
+    except PhaseprofError:
+        return {}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
-from phaseprof.errors import PhaseprofError
 from phaseprof.live import families, suspicion
 from phaseprof.live.containers import ContainerWatch
 from phaseprof.live.escalation import Escalation
@@ -117,7 +115,7 @@ class Suspects:
 
     def _reader_of(self, metric: str) -> families.Reader | None:
         probe = self._sources.get(metric)
-        return None if probe is None else CounterReader(probe, metric)
+        return None if probe is None else families.CounterReader(probe, metric)
 
     def _suspect_containers(self, generation: int, readings: int) -> None:
         in_haste = readings < suspicion.LEAST_READINGS
@@ -143,18 +141,3 @@ class Suspects:
 
     def _record(self, generation: int, figures: dict[str, float]) -> None:
         self._recorder.add(fmt.Metrics(self._clock(), generation, figures, AT))
-
-
-@dataclass(frozen=True)
-class CounterReader:
-    """Reads one counter of a probe; an object of our own type, where a closure would count as the program's."""
-
-    probe: Probe
-    metric: str
-
-    def __call__(self) -> float | None:
-        """Return the reading; ``None`` where the probe fails."""
-        try:
-            return self.probe.read().get(self.metric)
-        except PhaseprofError:
-            return None

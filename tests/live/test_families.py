@@ -13,12 +13,14 @@ import pytest
 from phaseprof.live.families import (
     ArrayFamily,
     ContainerFamily,
+    CounterReader,
     GraphFamily,
     HeapView,
     StorageFamily,
     TypeFamily,
     classes_by_name,
     graph_nodes,
+    read_together,
 )
 
 np = pytest.importorskip("numpy")
@@ -286,3 +288,25 @@ def test_torch_nodes_are_counted_once_each() -> None:
 
     assert after["graph_tensors"] - before["graph_tensors"] == 2
     assert after["graph_nodes"] - before["graph_nodes"] == 3  # mul, add, and the leaf's accumulator
+
+
+class CountingProbe:
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.n_read = 0
+
+    def read(self) -> dict[str, float]:
+        self.n_read += 1
+        return {"first": 1.0, "second": 2.0}
+
+    def close(self) -> None:
+        pass
+
+
+def test_counters_of_one_probe_are_read_at_once() -> None:
+    probe, other = CountingProbe(), CountingProbe()
+    readers = [CounterReader(probe, "first"), CounterReader(probe, "second"), CounterReader(other, "third")]
+
+    assert read_together([*readers, lambda: 7.0]) == [1.0, 2.0, None, 7.0]
+    assert (probe.n_read, other.n_read) == (1, 1)
