@@ -138,6 +138,19 @@ class Browser:
         )
         self.js(waiting)
 
+    def box(self, selector: str) -> tuple[float, float, float, float]:
+        """Return left, top, width and height of the first element that a selector finds."""
+        left, top, width, height = self.js(
+            f"(() => {{ const r = document.querySelector({json.dumps(selector)}).getBoundingClientRect(); "
+            "return [r.x, r.y, r.width, r.height]; })()"
+        )
+        return left, top, width, height
+
+    def hover_over(self, selector: str, *, right: float = 0.5, down: float = 0.5) -> None:
+        """Move the mouse over an element, to shares of its width and height."""
+        left, top, width, height = self.box(selector)
+        self.hover(left + right * width, top + down * height)
+
     def hover(self, x: float, y: float) -> None:
         """Move the mouse to a place of the window, in two steps, since a chart looks at movement."""
         for shift in (-3, 0):

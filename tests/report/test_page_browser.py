@@ -78,9 +78,7 @@ def test_dragging_zooms_and_a_double_click_goes_back(page: Browser, leaky_file: 
     page.open(leaky_file, height=TALL)
     page.until(ALL_DRAWN)
     whole = page.js("document.getElementById('p0-trend').layout.xaxis.range")
-    left, top, width, height = page.js("""
-        (() => { const r = document.querySelector('#p0-trend .nsewdrag').getBoundingClientRect();
-          return [r.x, r.y, r.width, r.height]; })()""")
+    left, top, width, height = page.box("#p0-trend .nsewdrag")
 
     def mouse(kind: str, share: float, clicks: int = 1) -> None:
         page.call("Input.dispatchMouseEvent", type=kind, x=left + share * width, y=top + height / 2, button="left",
@@ -120,11 +118,8 @@ def test_a_count_at_its_bound_is_drawn_inside_the_chart(page: Browser, leaky_fil
 def test_several_lines_are_told_under_the_generation(page: Browser, leaky_file: Path) -> None:
     page.open(leaky_file, height=TALL)
     page.until(ALL_DRAWN)
-    x, y = page.js("""
-        (() => { const r = document.querySelector('#p0-tracked .scatterlayer .points path').getBoundingClientRect();
-          return [r.x + r.width / 2, r.y + r.height / 2]; })()""")
 
-    page.hover(x, y)
+    page.hover_over("#p0-tracked .scatterlayer .points path")
     page.until("document.querySelector('#p0-tracked .hoverlayer .legend')")
 
     assert page.js("document.querySelector('#p0-tracked .hoverlayer').textContent").startswith("Generation 1")
@@ -150,11 +145,8 @@ def test_hover_shows_hostile_names_as_text(page: Browser, tmp_path: Path) -> Non
     write_html(Run(None, [build(hostile_records())]), [()], file)
     page.open(file, height=TALL)
     page.until(ALL_DRAWN)
-    x, y = page.js("""
-        (() => { const r = document.querySelector('#p0-heat .nsewdrag').getBoundingClientRect();
-          return [r.x + r.width * 0.6, r.y + r.height * 0.25]; })()""")
 
-    page.hover(x, y)
+    page.hover_over("#p0-heat .nsewdrag", right=0.6, down=0.25)
     page.until("document.querySelector('#p0-heat .hoverlayer .hovertext')")
 
     assert "</script><img src=x onerror=alert(1)>" in page.js(

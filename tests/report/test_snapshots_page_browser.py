@@ -37,11 +37,8 @@ def test_every_chart_is_drawn_without_a_complaint_or_a_request(page: Browser, st
 def test_hover_tells_the_step_and_every_line(page: Browser, stacks_file: Path) -> None:
     page.open(stacks_file, height=TALL)
     page.until(ALL_DRAWN)
-    x, y = page.js("""
-        (() => { const r = document.querySelector('#d0-memory .nsewdrag').getBoundingClientRect();
-          return [r.x + r.width * 0.5, r.y + r.height * 0.5]; })()""")
 
-    page.hover(x, y)
+    page.hover_over("#d0-memory .nsewdrag")
     page.until("document.querySelector('#d0-memory .hoverlayer .legend')")
 
     said = page.js("document.querySelector('#d0-memory .hoverlayer').textContent")
