@@ -132,7 +132,7 @@ class Sums(Series):
         self.extend((generation,), (value,))
 
     def extend(self, new_generations: Sequence[int], new_values: Sequence[float]) -> None:
-        """Add many deltas.  Cost: 0.03 µs a delta of a new generation, 0.3 µs of another."""
+        """Add many deltas.  Cost: 0.02 µs a delta of a new generation, 0.5 µs of another."""
         if self._takes_all(new_generations):
             self.generations.extend(new_generations)
             self.values.extend(new_values)
