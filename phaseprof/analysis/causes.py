@@ -104,6 +104,11 @@ class Cause:
         """Whether a holder in Python was found; what C++ or dead cycles hold has none."""
         return self.holder is not None and self.holder.root not in NO_ROOT and not self.is_garbage
 
+    @property
+    def is_sum(self) -> bool:
+        """Whether only bytes of storages or arrays were added up, and nothing was counted."""
+        return all(key.startswith(("storages/", "arrays_bytes")) for key in self.symptoms)
+
     def of_kind(self, *prefixes: str) -> list[Symptom]:
         """Symptoms whose key begins with one of the prefixes."""
         return [s for key, s in self.symptoms.items() if key.startswith(prefixes)]
@@ -201,9 +206,7 @@ def _merge_alike(causes: Mapping[tuple[str, ...], Cause]) -> list[Cause]:
 
 def _standing(cause: Cause) -> tuple[bool, int, bool]:
     """Order causes so that those which others may be part of come first: leaks, of telling types, that were counted."""
-    symptoms = cause.symptoms.values()
-    is_sum = all(key.startswith(("storages/", "arrays_bytes")) for key in cause.symptoms)
-    return not _leaks(cause), -max(map(_weight, symptoms)), is_sum
+    return not _leaks(cause), -max(map(_weight, cause.symptoms.values())), cause.is_sum
 
 
 def _leaks(cause: Cause) -> bool:

@@ -126,11 +126,11 @@ def _backing(symptoms: Mapping[str, Symptom], main: Symptom, rate: float) -> Sym
     few readings may have met the teeth by chance, unless none is below the one before.
     """
     falls = any(b < a for a, b in pairwise(main.evidence.values))
+    exact = symptoms.get(ALLOCATED[0])
     for metric in (*ALLOCATED, "shm_bytes"):
         symptom = symptoms.get(metric)
         if symptom is not None and symptom.judgement.shape == "sawtooth" and falls:
             continue
-        exact = symptoms.get(ALLOCATED[0])
         if metric == ALLOCATED[1] and exact is not None and exact.judgement.verdict != "leak":
             continue  # resident memory breathes; what is in use is the better witness
         if symptom is not None and symptom.judgement.verdict == "leak" and symptom.judgement.slope >= 0.3 * rate > 0:
@@ -172,7 +172,7 @@ def _was_followed(cause: Cause) -> bool:
 
 def _is_sampled_memory(cause: Cause) -> bool:
     """Storages or arrays whose holder was guessed from a sample: memory that a cause followed from birth explains."""
-    return all(key.startswith(("storages/", "arrays_bytes")) and s.births is None for key, s in cause.symptoms.items())
+    return cause.is_sum and all(s.births is None for s in cause.symptoms.values())
 
 
 def _is_sawtooth(process: ProcessRun, cause: Cause) -> bool:

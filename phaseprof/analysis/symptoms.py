@@ -35,7 +35,7 @@ LEVELS = frozenset({"malloc_in_use_bytes", "python_blocks", "anonymous_bytes", "
 SHOWN = 0.25
 # Of the survivors of a type that mixes dead cycles with living objects, this share must go in a collection.
 FREED_SHARE = 0.3
-# Readings since a collection of ours that can be judged by themselves.
+# Readings that can be judged by themselves, of a whole series or since a collection of ours.
 ENOUGH = 8
 # Families whose members are followed one by one; of all others only the level is known.
 FOLLOWED = ("count/", "watched/", "storages/", "arrays", "graph", "container/")
