@@ -18,9 +18,10 @@ METADATA := setup.cfg pyproject.toml
 SCENARIO ?= none
 TOOL ?= phaseprof
 ARGS ?=
-# Two workers suit the smallest machine; the suite is too short to gain from many.
+# Two workers suit the smallest machine; the suite is too short to gain from many.  Who is done takes from the other:
+# the tests that walk a large heap without a budget lie together.
 WORKERS ?= 2
-PYTEST := -m pytest -q -n $(WORKERS)
+PYTEST := -m pytest -q -n $(WORKERS) --dist worksteal
 
 .PHONY: demo test test-torch test-base bench leakbench lint coverage clean
 

@@ -208,13 +208,13 @@ def test_closing_gives_back_every_descriptor(tmp_path: object) -> None:
 
     process = psutil.Process()
     warm = Profiler(f"{tmp_path}/warm", budget=None)
-    grow(warm, [], 3)
+    grow(warm, [], 2)
     warm.close()
     before = process.num_fds()
 
-    for number in range(3):
+    for number in range(2):
         made = Profiler(f"{tmp_path}/{number}", budget=None)
-        grow(made, [], 3)
+        grow(made, [], 2)
         made.close()
 
     assert process.num_fds() <= before
@@ -277,7 +277,7 @@ def test_the_environment_does_not_switch_an_assertion_off(monkeypatch: pytest.Mo
     kept: list[object] = []
 
     with pytest.raises(ExpectationError):
-        assert_no_growth(lambda: kept.extend(Thing() for _ in range(20)), repeat=8)
+        assert_no_growth(lambda: kept.extend(Thing() for _ in range(20)), repeat=5)
 
 
 @pytest.mark.parametrize("wrong", [{"repeat": 4}, {"warm_up": -1}, {"max_objects": -1}])
