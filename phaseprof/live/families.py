@@ -19,7 +19,8 @@ from phaseprof.live.handles import ContainerHandle
 from phaseprof.probes import arrays, autograd, heap, tensors, walk
 from phaseprof.probes.own import is_own_type, own_tally
 from phaseprof.probes.protocol import Probe
-from phaseprof.probes.typeinfo import TypeFilter, hashes_plainly, is_heap_type, type_name
+from phaseprof.probes.typeids import TypeFilter, sift
+from phaseprof.probes.typeinfo import hashes_plainly, is_heap_type, type_name
 
 MAX_REFERRER_CLASSES = 24
 # Nodes followed behind all tensors together, and behind one where tensors are only compared.
@@ -279,20 +280,22 @@ def census_figures(containers_from: int | None = None) -> Census:
     Cost: about 100 ns an object, 1.5 µs a tensor and 1 µs a graph node; 100 ns an object more for containers.
     """
     figures: dict[str, float] = {}
-    containers: dict[int, tuple[str, int, int]] = {}
+    listed: dict[int, tuple[str, int, int]] = {}
+    torch = tensors.loaded_torch()
     ours = own_tally()
-    with walk.Tracked() as tracked:
-        counts = {cls: n - ours.get(cls, 0) for cls, n in tracked.tally if hashes_plainly(type(cls))}
-        torch = tensors.loaded_torch()
+    tally, (seen, containers) = sift(
+        gc.get_objects(), tensors.tensor_types(), heap.CONTAINERS if containers_from is not None else ()
+    )
+    try:
         if torch is not None:
-            seen = tracked.pick(tensors.tensor_types())
-            try:
-                figures.update(_tensor_figures(seen, torch))
-            finally:
-                seen.clear()
+            figures.update(_tensor_figures(seen, torch))
         if containers_from is not None:
-            containers = heap.tracked_containers(tracked, containers_from)
-    return Census(figures, {cls: n for cls, n in counts.items() if not is_own_type(cls)}, containers)
+            listed = heap.long_containers(containers, containers_from)
+        counts = {cls: n - ours.get(cls, 0) for cls, n in tally if hashes_plainly(type(cls)) and not is_own_type(cls)}
+        return Census(figures, counts, listed)
+    finally:
+        seen.clear()
+        containers.clear()
 
 
 def _tensor_figures(seen: list[object], torch: ModuleType) -> dict[str, float]:

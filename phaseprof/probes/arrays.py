@@ -15,7 +15,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from phaseprof.probes import own, walk
-from phaseprof.probes.typeinfo import TypeFilter, type_name, with_subclasses
+from phaseprof.probes.typeids import TypeFilter
+from phaseprof.probes.typeinfo import type_name, with_subclasses
 
 if TYPE_CHECKING:
     import numpy as np

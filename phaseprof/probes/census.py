@@ -12,13 +12,12 @@ from collections.abc import Sequence
 
 from phaseprof.probes import walk
 from phaseprof.probes.own import is_own_type, own_tally
+from phaseprof.probes.typeids import TypeFilter, sift
 from phaseprof.probes.typeinfo import (
-    TypeFilter,
     hashes_plainly,
     is_collected,
     is_heap_type,
     mro,
-    tally,
     type_name,
     types_hash_plainly,
     with_subclasses,
@@ -98,7 +97,7 @@ def count_types() -> dict[type, int]:
     """
     objects = gc.get_objects()
     try:
-        counts = tally(objects)
+        counts, _ = sift(objects)
         if not types_hash_plainly():
             counts = [(cls, n) for cls, n in counts if hashes_plainly(type(cls))]
         ours = own_tally()
@@ -111,7 +110,7 @@ def count_type_names() -> dict[str, int]:
     """Count every tracked object by the qualified name of its type; types of one name are added up."""
     objects = gc.get_objects()
     try:
-        return names_of(tally(objects))
+        return names_of(sift(objects)[0])
     finally:
         objects.clear()
 
@@ -139,13 +138,13 @@ def _count_family(family: Sequence[type]) -> dict[int, int]:
         found = gc.get_referrers(*collected) if _fits_referrers(collected) else gc.get_objects()
         try:
             # Other referrers (MRO tuples, namespaces, modules) have other types, which nobody looks up.
-            counts.update({id(cls): n for cls, n in tally(found)})
+            counts.update({id(cls): n for cls, n in sift(found)[0]})
         finally:
             found.clear()
     if hidden:
         found = walk.find_untracked(hidden)
         try:
-            counts.update({id(cls): n for cls, n in tally(found)})
+            counts.update({id(cls): n for cls, n in sift(found)[0]})
         finally:
             found.clear()
     return counts

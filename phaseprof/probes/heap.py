@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import gc
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress
 from typing import TYPE_CHECKING, cast
 
+import numpy as np
+
 from phaseprof.probes import arrays as array_probe
 from phaseprof.probes import own, tensors, walk
 from phaseprof.probes.census import names_of
-from phaseprof.probes.typeinfo import TypeFilter, c_sizeof, type_name
+from phaseprof.probes.typeids import TypeFilter
+from phaseprof.probes.typeinfo import c_sizeof, type_name
 
 if TYPE_CHECKING:
-    import numpy as np
     import torch
 
-__all__ = ["HeapReading", "container_lengths", "read_heap", "tracked_containers"]
+__all__ = ["HeapReading", "container_lengths", "long_containers", "read_heap"]
 
 # Exact types whose length is a C field: no stranger's __len__ can run.
 CONTAINERS: tuple[type, ...] = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
@@ -86,7 +88,7 @@ def read_heap(
             return HeapReading(
                 n_objects=len(tracked.objects),
                 counts=names_of(tracked.tally) if counts else {},
-                containers=_long_containers(tracked, reached, min_length) if containers else {},
+                containers=_containers(tracked, reached, min_length) if containers else {},
                 storages=_storages_by_device(tracked, found) if storages else {},
                 arrays=(len(summary.buffers), sum(summary.buffers.values())),
                 untracked=_sizes_by_type(reached, strings=strings) if arrays or strings else {},
@@ -95,14 +97,6 @@ def read_heap(
         finally:
             reached.clear()
             found.clear()
-
-
-def tracked_containers(tracked: walk.Tracked, min_length: int) -> dict[int, tuple[str, int, int]]:
-    """List builtin containers as ``read_heap`` does, those only that the collector tracks.
-
-    Cost: 100 ns an object of the heap.
-    """
-    return _long_containers(tracked, [], min_length)
 
 
 def container_lengths(ids: Collection[int], *, reach_untracked: bool = True) -> dict[int, int]:
@@ -128,6 +122,15 @@ def container_lengths(ids: Collection[int], *, reach_untracked: bool = True) -> 
         hidden.clear()
 
 
+def _containers(tracked: walk.Tracked, reached: list[object], min_length: int) -> dict[int, tuple[str, int, int]]:
+    candidates = tracked.pick(CONTAINERS)
+    try:
+        candidates += TypeFilter([dict]).pick(reached)
+        return long_containers(candidates, min_length)
+    finally:
+        candidates.clear()
+
+
 def _lengths_of(candidates: list[object]) -> dict[int, int]:
     return {id(c): len(cast("list[object]", c)) for c in TypeFilter(CONTAINERS).pick(candidates)}
 
@@ -139,18 +142,20 @@ def _untracked_types(*, containers: bool, arrays: bool, strings: bool) -> list[t
     return [*wanted, str] if strings else wanted
 
 
-def _long_containers(tracked: walk.Tracked, reached: list[object], min_length: int) -> dict[int, tuple[str, int, int]]:
-    candidates = tracked.pick(CONTAINERS)
-    candidates += TypeFilter([dict]).pick(reached)
-    lengths = list(map(len, cast("list[list[object]]", candidates)))
-    long_enough = list(map(min_length.__le__, lengths))
+def long_containers(candidates: Sequence[object], min_length: int) -> dict[int, tuple[str, int, int]]:
+    """List containers of exact types in ``CONTAINERS`` as ``HeapReading.containers`` does, without our own.
+
+    Cost: 60 ns a candidate.
+    """
+    lengths = np.fromiter(map(len, cast("Sequence[list[object]]", candidates)), np.int64, len(candidates))
     ours = own.own_ids()
     sizes = {cls: (type_name(cls), c_sizeof(cls)) for cls in CONTAINERS}
     found: dict[int, tuple[str, int, int]] = {}
-    for container, length in zip(compress(candidates, long_enough), compress(lengths, long_enough), strict=True):
+    for at in np.flatnonzero(lengths >= min_length).tolist():
+        container = candidates[at]
         if id(container) not in ours:
             name, sizeof = sizes[type(container)]
-            found[id(container)] = (name, length, sizeof(container))
+            found[id(container)] = (name, int(lengths[at]), sizeof(container))
     return found
 
 

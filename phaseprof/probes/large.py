@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from phaseprof.probes import arrays as array_probe
 from phaseprof.probes import own, tensors, walk
 from phaseprof.probes.heap import CONTAINERS
-from phaseprof.probes.typeinfo import TypeFilter, c_sizeof, header_bytes, type_name
+from phaseprof.probes.typeids import TypeFilter
+from phaseprof.probes.typeinfo import c_sizeof, header_bytes, type_name
 from phaseprof.records import LargeObject
 from phaseprof.units import MIB
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from itertools import compress, filterfalse
+from collections.abc import Callable, Iterable
+from itertools import filterfalse
 from types import MappingProxyType
 from typing import cast
 
@@ -29,9 +28,6 @@ _MANAGED_DICT_EXISTS = sys.version_info >= (3, 11)
 # Packages whose metaclasses define a hash that is known to be harmless; every process with torch has both, and keying
 # types by id would cost each census there half as much again.
 _TRUSTED_PACKAGES = frozenset({"typing_extensions", "torch"})
-
-# Objects taken at a time: a few hundred kilobytes of their heads, which a second-level cache holds.
-_CHUNK = 2048
 
 _C_FUNCTIONS = (type(object.__sizeof__), type(object.__init__), type(object.__new__))
 
@@ -124,53 +120,6 @@ def hashes_plainly(meta: type) -> bool:
 
 def _is_trusted(meta: type) -> bool:
     return type_name(meta).partition(".")[0] in _TRUSTED_PACKAGES
-
-
-def tally(objects: list[object]) -> list[tuple[type, int]]:
-    """Count objects by type, emptying the list: each object is touched once, counted and let go while it is in cache.
-
-    Cost: about 45 ns an object (twice that where a metaclass overrides hashing).
-    """
-    plain = types_hash_plainly()
-    counts: Counter[object] = Counter()
-    by_id: dict[int, type] = {}
-    while objects:
-        if plain:
-            counts.update(map(type, objects[-_CHUNK:]))
-        else:
-            types = list(map(type, objects[-_CHUNK:]))
-            by_id.update(zip(map(id, types), types, strict=True))
-            counts.update(map(id, types))
-        del objects[-_CHUNK:]
-    if plain:
-        return cast("list[tuple[type, int]]", list(counts.items()))
-    return [(by_id[key], count) for key, count in cast("Counter[int]", counts).items()]
-
-
-def tally_types(types: Sequence[type]) -> list[tuple[type, int]]:
-    """Count equal types in a sequence."""
-    if types_hash_plainly():
-        return list(Counter(types).items())
-    by_id = dict(zip(map(id, types), types, strict=True))
-    return [(by_id[key], count) for key, count in Counter(map(id, types)).items()]
-
-
-class TypeFilter:
-    """Pick the objects whose exact type is wanted, in C loops."""
-
-    def __init__(self, wanted: Iterable[type]) -> None:
-        classes = list(wanted)
-        self._plain = types_hash_plainly()
-        self._contains: Callable[[object], bool]
-        self._contains = frozenset(classes).__contains__ if self._plain else frozenset(map(id, classes)).__contains__
-
-    def matches(self, types: Iterable[type]) -> Iterable[bool]:
-        """Return for each type whether it is wanted."""
-        return map(self._contains, types if self._plain else map(id, types))
-
-    def pick(self, objects: Sequence[object], types: Iterable[type] | None = None) -> list[object]:
-        """Return the objects of the wanted types; ``types``, where given, are theirs in order."""
-        return list(compress(objects, self.matches(map(type, objects) if types is None else types)))
 
 
 def untracked(objects: Iterable[object]) -> Iterable[object]:
