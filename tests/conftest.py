@@ -9,6 +9,8 @@ import tracemalloc
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 pytest_plugins = ["pytester"]
 
@@ -33,6 +35,12 @@ def process_state() -> dict[str, object]:
 def own_threads() -> set[int]:
     """Return the identifiers of live threads that phaseprof started."""
     return {thread.ident or 0 for thread in threading.enumerate() if thread.name.startswith("phaseprof")}
+
+
+@pytest.fixture(autouse=True, scope="session")
+def hypothesis_is_set_up() -> None:
+    """Let hypothesis add its callback to the collector now, not inside the first test that uses it."""
+    settings(database=None)(given(st.none())(lambda _: None))()
 
 
 @pytest.fixture(autouse=True)

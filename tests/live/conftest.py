@@ -6,17 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from phaseprof import Profiler, load
 from phaseprof.recording.model import ProcessRun
-
-
-@pytest.fixture(autouse=True, scope="session")
-def hypothesis_is_set_up() -> None:
-    """Let hypothesis add its callback to the collector now, not inside the first test that uses it."""
-    given(st.none())(lambda _: None)()
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from page_browser import Browser
 
 from phaseprof.recording import format as fmt
@@ -26,11 +24,6 @@ PHASES = ("evaluate_population", "train_population", "evolve_population")
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden files instead of comparing")
 
-
-@pytest.fixture(scope="session", autouse=True)
-def _hypothesis_is_warm() -> None:
-    """Let hypothesis register its collector callback before a test's own state is compared."""
-    given(st.none())(lambda _: None)()
 
 
 @pytest.fixture
