@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 # Spent before any wall time has passed, so that short programs get a first look; the rest of the run pays for it by a
-# share a little below the one allowed, so that a run of a minute keeps within it.
+# share below the one allowed, so that a run of some seconds keeps within it.
 CREDIT_NS, STEADY = 25_000_000, 0.5
-# While memory in use rises and nobody is known to hold it: an advance, once in a run, and most of the share.
-ADVANCE_NS, HASTE = 120_000_000, 0.8
+# While memory in use rises and nobody is known to hold it.
+HASTE = 0.7
 
 
 class Budget:
@@ -50,23 +50,22 @@ class Budget:
         """How much may be spent now; infinite without a bound."""
         if self.share is None:
             return float("inf")
-        credit, pace = (CREDIT_NS + ADVANCE_NS, HASTE) if self.is_urgent else (CREDIT_NS, STEADY)
-        return credit + pace * self.share * self.wall_ns - self.total_ns
+        pace = HASTE if self.is_urgent else STEADY
+        return CREDIT_NS + pace * self.share * self.wall_ns - self.total_ns
 
     def estimate_ns(self, job: str, fallback_ns: int) -> int:
         """What ``job`` cost the last time, or ``fallback_ns`` if it never ran."""
         return self._last_ns.get(job, fallback_ns)
 
-    def admits(self, job: str, fallback_ns: int = 1_000_000, *, spare: float = 1.0, debt_ns: int = 0) -> bool:
+    def admits(self, job: str, fallback_ns: int = 1_000_000, *, debt_ns: int = 0) -> bool:
         """Tell whether a job fits now; a refusal is counted for the report.
 
         Args:
             job: name under which it is charged.
             fallback_ns: what it costs, as long as that was not measured.
-            spare: how many times its cost must be there.
             debt_ns: by how much it may overdraw, for a bounded job that cannot wait.
         """
-        if spare * self.estimate_ns(job, fallback_ns) <= self.room_ns() + debt_ns:
+        if self.estimate_ns(job, fallback_ns) <= self.room_ns() + debt_ns:
             return True
         self.skipped[job] += 1
         return False
@@ -93,3 +92,45 @@ class Budget:
     def charge(self, job: str, took_ns: int) -> None:
         """Charge time that was measured elsewhere, as by another thread."""
         self.spent_ns[job] += took_ns
+
+
+class WholeTurns:
+    """Admits what is read at every boundary for whole generations: changes in a part of one say little.
+
+    Args:
+        budget: whose share and clock count; what the job spends is charged there.
+        job: name under which it is charged.
+        part: of the budget's share that the job may take, whatever else was spent.
+        credit_ns: what it may take before any wall time has passed, and overdraw within a generation.
+    """
+
+    def __init__(self, budget: Budget, job: str, *, part: float, credit_ns: int) -> None:
+        self._budget = budget
+        self.job = job
+        self._part = part
+        self._credit_ns = credit_ns
+        self._turn: int | None = None
+        self._is_on = self._has_gap = False
+        self._n_seen, self._n_expected = 0, 1
+
+    def admits(self, turn: int) -> bool:
+        """Tell whether a boundary of this generation is read."""
+        if self._budget.share is None:
+            return True
+        each, room = self._budget.estimate_ns(self.job, 50_000), self._room_ns()
+        if turn != self._turn:
+            self._turn, self._n_expected, self._n_seen = turn, max(1, self._n_seen), 0
+            self._is_on = each * self._n_expected <= room
+        self._n_seen += 1
+        self._is_on = self._is_on and each <= room + self._credit_ns
+        self._has_gap = self._has_gap or not self._is_on
+        return self._is_on
+
+    def take_gap(self) -> bool:
+        """Tell whether boundaries went unread since this was last asked."""
+        had_gap, self._has_gap = self._has_gap, False
+        return had_gap
+
+    def _room_ns(self) -> float:
+        share = self._budget.share or 0.0
+        return self._credit_ns + self._part * share * self._budget.wall_ns - self._budget.spent_ns[self.job]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Mapping, Sequence
 
-from phaseprof.live.budget import Budget
+from phaseprof.live.budget import Budget, WholeTurns
 from phaseprof.live.families import Family, HeapView, TypeFamily, read_together
 from phaseprof.live.investigation import Investigation
 from phaseprof.live.ledger import UNSEEN, PhaseShare
@@ -31,7 +31,9 @@ AGAIN_AFTER = 10
 MOST_COLLECTIONS = 2
 # Types of which both the program and the profiler have instances.
 MIXED = frozenset({"list", "dict", "tuple", "set", "deque", "defaultdict", "OrderedDict"})
-COUNTERS_CREDIT_NS = 2_000_000  # for counters at the first boundaries
+# Counters at boundaries, beside what the rest may take: something for the first ones, and a part of the whole share.
+COUNTERS_CREDIT_NS, COUNTERS_SHARE = 2_000_000, 0.2
+FOLLOWED = OLD_ENOUGH + 1  # generations through which a counter is followed before its changes speak
 BIRTHS_DEBT_NS = 20_000_000  # a few generations are followed without a gap; what is overdrawn is saved later
 SEARCH_S = 0.25  # the least that a search for holders may take; under a budget it ends with the room there is
 HOLDERS_NS = 80_000_000  # what a search for holders is expected to cost before the first was made
@@ -55,7 +57,7 @@ class Escalation:
         self._generation = -1
         self._collections = 0
         self.gap = False
-        self._has_counter_gap = False
+        self._counters = WholeTurns(budget, "births: counters", part=COUNTERS_SHARE, credit_ns=COUNTERS_CREDIT_NS)
         self.has_named = False
         self._n_confirmed = 0
 
@@ -102,27 +104,19 @@ class Escalation:
             self._read(owner)
 
     def _read_counters(self, owner: str | None) -> None:
-        """Read the counters that are followed, within a share of their own.
-
-        They cost microseconds, and in a run that has spent its budget they alone tell the phase.
-        """
+        """Read the counters that are followed; in a run that has spent its budget they alone tell the phase."""
         counted = {
             one.key: one.counter for one in self.open.values() if one.stage == "births" and one.counter is not None
         }
-        job, share = "births: counters", self._budget.share
-        if not counted:
+        if not counted or not self._counters.admits(self._generation):
             return
-        if share is not None:
-            spent = self._budget.spent_ns[job] + self._budget.estimate_ns(job, 50_000)
-            if spent > COUNTERS_CREDIT_NS + share * self._budget.wall_ns:
-                self._has_counter_gap = True
-                return
-        if self._has_counter_gap:
-            owner, self._has_counter_gap = UNSEEN, False
-        with self._budget.spending(job):
+        if self._counters.take_gap():
+            owner = UNSEEN
+        with self._budget.spending(self._counters.job):
             for key, value in zip(counted, read_together(list(counted.values())), strict=True):
                 if value is not None:
                     self.open[key].deltas.see(value, owner)
+                    self.open[key].followed.add(self._generation)
 
     def _read(self, owner: str | None, *, complete: bool = False) -> None:
         """Read every investigation that follows births.
@@ -239,8 +233,9 @@ class Escalation:
         waited = self._generation - one.began
         if one.family is None:
             deltas = one.deltas.by_phase()
-            if waited >= OLD_ENOUGH + 1 or (at_last and deltas):
-                self._record_births(one, {phase: [delta, 0.0] for phase, delta in deltas.items() if delta}, waited)
+            n_followed = waited if one.counter is None else min(waited, len(one.followed))
+            if n_followed >= FOLLOWED or waited > PATIENCE or (at_last and deltas):
+                self._record_births(one, {phase: [delta, 0.0] for phase, delta in deltas.items() if delta}, n_followed)
                 one.phase = max(deltas, key=lambda phase: deltas[phase], default=None)
                 self._next(one)
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from phaseprof.errors import ProbeUnavailable
-from phaseprof.live import families, suspicion
+from phaseprof.live import families, suspects, suspicion
 from phaseprof.live.budget import Budget
 from phaseprof.live.devices import Devices
 from phaseprof.live.escalation import HOLDERS_NS, Escalation
@@ -23,6 +23,10 @@ from phaseprof.probes.typeinfo import with_subclasses
 from phaseprof.recording import format as fmt
 
 COUNTERS = ("limits", "children", "descriptors", "threads", "shared memory", "malloc")
+# Jobs of a generation's end, cheapest first, with what each is taken to cost before it was measured: nanoseconds for
+# each object that the collector tracks, and how many those are where nothing tells.
+FIRST_COST = {"tracked": 10, "watched": 100, "types": 250, "heap walk": 1_100}
+USUAL_HEAP = 200_000
 # Under a budget: generations between censuses, the first few closer together so that suspicion can arise.
 TYPES_EVERY, FIRST_TYPES_EVERY = 3, 2
 # In haste, when memory in use rises and nobody is known to hold it: a census each generation, so many times, that lists
@@ -30,9 +34,8 @@ TYPES_EVERY, FIRST_TYPES_EVERY = 3, 2
 MOST_HASTY, LONG = 2, 16
 # Probes that take milliseconds, and how often they are read under a budget.
 SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
-# Allocator blocks that go with a tracked object in code and classes, and how many others may be written to while forked
-# children share them (some 20 MB).
-BLOCKS_EACH, MOST_SHARED_BLOCKS = 2.2, 350_000
+# Allocator blocks beside those of tracked objects that may be written to while forked children share them (some 20 MB).
+MOST_SHARED_BLOCKS = 350_000
 WALKS_LATER = 12
 # Without a budget: walk at every generation while suspicion may arise, then as seldom as a census under one.
 SETTLED, DECIDED = 4, 10
@@ -105,11 +108,15 @@ class Inspector:
         self._budget.is_urgent = (
             self._budget.share is not None and self.suspects.is_urgent() and not self.escalation.has_named
         )
-        for job in sorted(_FIRST_COST, key=lambda j: (self._last_done.get(j, -1), _FIRST_COST[j])):
-            if self._is_due(job, generation) and self._budget.admits(job, _FIRST_COST[job], spare=_SPARE.get(job, 1)):
-                with self._budget.spending(job):
-                    broken += self._do(job, generation)
-                self._last_done[job] = generation
+        n_objects = self.suspects.n_objects() or USUAL_HEAP
+        for job in sorted(FIRST_COST, key=lambda j: (self._last_done.get(j, -1), FIRST_COST[j])):
+            if not self._is_due(job, generation):
+                continue
+            if not self._budget.admits(job, FIRST_COST[job] * n_objects):
+                break  # what waited longest goes first: a cheaper job would spend what this one saves up
+            with self._budget.spending(job):
+                broken += self._do(job, generation)
+            self._last_done[job] = generation
         self.escalation.at_generation_end(generation)
         with self._budget.spending("suspicion"):
             self.suspects.look(generation, readings=2 if self._budget.is_urgent else suspicion.LEAST_READINGS)
@@ -134,9 +141,10 @@ class Inspector:
     def _is_due(self, job: str, generation: int) -> bool:
         if job == "watched":  # a census of types counts them too
             is_counted = self._budget.share is not None and self._last_done.get("types") == generation
-            return bool(self._watches.entries) and not is_counted
+            return bool(self._watches.entries) and not is_counted and not self._saves_up()
         if job == "tracked":
-            return bool(self._tracked.getters) and generation % self._settings.track_every == 0
+            is_turn = generation % self._settings.track_every == 0
+            return bool(self._tracked.getters) and is_turn and not self._saves_up()
         if self._budget.share is None:
             eager = generation < SETTLED or (self.suspects.is_rising() and generation < DECIDED)
             walks = (eager or generation % TYPES_EVERY == 0) and self._may_walk()
@@ -149,8 +157,8 @@ class Inspector:
         A walk costs four times a census, so it waits until exact counters of the allocators rise while nothing that
         was counted explains it.  In haste a census lists containers as well, which makes most walks needless.
         """
-        if self.escalation.open and self._budget.room_ns() < 2 * self._budget.estimate_ns("holders", HOLDERS_NS):
-            return False  # what is left is needed for the closer look
+        if self._saves_up():
+            return False
         since = generation - self._last_done.get(job, -TYPES_EVERY)
         is_explained = self.escalation.has_named or self.escalation.follows_things
         if job == "types":
@@ -166,6 +174,11 @@ class Inspector:
         every = TYPES_EVERY if not self.escalation.has_named else WALKS_LATER
         return self.suspects.is_rising() and since >= every and self._may_walk()
 
+    def _saves_up(self) -> bool:
+        """Whether what is left is needed for a closer look that has begun."""
+        needed = 2 * self._budget.estimate_ns("holders", HOLDERS_NS)
+        return bool(self.escalation.open) and self._budget.room_ns() < needed
+
     def _may_walk(self) -> bool:
         """Whether a walk to untracked objects does no harm: it writes the reference count of each.
 
@@ -175,7 +188,7 @@ class Inspector:
         children, blocks, tracked = map(self.suspects.series, ("children", "python_blocks", "n_objects"))
         if children is None or blocks is None or not children.last:
             return True
-        return tracked is not None and blocks.last - BLOCKS_EACH * tracked.last < MOST_SHARED_BLOCKS
+        return tracked is not None and blocks.last - suspects.BLOCKS_EACH * tracked.last < MOST_SHARED_BLOCKS
 
     def _do(self, job: str, generation: int) -> list[Watched]:
         if job == "watched":
@@ -276,7 +289,8 @@ class Inspector:
         figures["tracked_total_bytes"] = float(readings.total_bytes)
         self._record(generation, figures)
 
-    def _walk_heap(self, generation: int) -> None:
+    def _walk_heap(self, generation: int) -> Mapping[int, tuple[str, int, int]]:
+        """Walk to what the collector does not list, too; return the containers that were found."""
         self._n_walks += 1
         reading = heap.read_heap(min_length=2 if self._budget.share is None else LONG)
         figures: dict[str, float] = {"n_objects": float(reading.n_objects)}
@@ -293,6 +307,7 @@ class Inspector:
         figures.update(families.graph_nodes())
         self.suspects.containers.see(reading.containers, generation)
         self._record(generation, figures)
+        return reading.containers
 
     def _changed_counts(self, counts: Mapping[str, int]) -> dict[str, float]:
         """Only what differs from the last census is written; a reader carries the rest forward."""
@@ -309,8 +324,9 @@ class Inspector:
         generation = self._recorder.generation
         if self._budget.share is not None and self.suspects.is_rising() and not self.escalation.has_named:
             with self._budget.spending("final look", asked=True):
-                self._walk_heap(generation)
+                containers = self._walk_heap(generation)
                 self.suspects.look(generation, readings=2, is_last=True)
+                self.suspects.look_at_levels(generation, containers)
                 self.escalation.hurry()
         with self._budget.spending("final look", asked=True):
             if self._watches.entries and self._budget.share is not None and generation >= 0:
@@ -334,12 +350,3 @@ class Inspector:
         """Give back hooks and descriptors."""
         self.looks_at_boundaries = False
         self.abandon()
-
-
-# Jobs of a generation's end, and what each costs at first in nanoseconds, before it was measured.
-# How many times its cost must be there for a job that others go before: sizes say how much, not what leaks, and watched
-# classes are counted by a census of types as well.
-_SPARE = {"tracked": 3, "watched": 4}
-_FIRST_COST = {
-    "tracked": 2_000_000, "watched": 15_000_000, "types": 30_000_000, "heap walk": 120_000_000,
-}  # fmt: skip

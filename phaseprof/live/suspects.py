@@ -12,6 +12,7 @@ from phaseprof.live.recorder import Recorder
 from phaseprof.probes.protocol import Probe
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
+from phaseprof.trend.levels import accounts_for
 
 AT = "generation end"
 # Series that may point at a leak, and the least rise a generation that is worth a look.
@@ -24,6 +25,8 @@ NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "chi
 MOST_TYPES, MOST_CONTAINERS = 8, 4
 # Containers of which series are kept.
 MOST_TOLD = 64
+# Allocator blocks that go with a tracked object in code and classes.
+BLOCKS_EACH = 2.2
 # In haste, items a container must have gained.
 MANY_ITEMS = 8
 
@@ -52,6 +55,13 @@ class Suspects:
         """Return a series read at the end of generations."""
         return self._recorder.model.series.get((AT, metric))
 
+    def n_objects(self) -> int:
+        """How many objects the collector tracks, as counted or as the allocator's blocks suggest; 0 if not known."""
+        counted, blocks = self.series("n_objects"), self.series("python_blocks")
+        if counted is not None:
+            return int(counted.last)
+        return 0 if blocks is None else int(blocks.last / BLOCKS_EACH)
+
     def is_rising(self) -> bool:
         """Whether the exact counters of the allocators rise."""
         return any(suspicion.rise(self.series(metric)) > 0 for metric in ALLOCATORS)
@@ -74,6 +84,38 @@ class Suspects:
         for candidate in found:
             self._suspect_other(candidate, generation)
         self._suspect_containers(generation, readings - is_last)
+
+    def look_at_levels(self, generation: int, containers: Mapping[int, tuple[str, int, int]]) -> None:
+        """Start what one look finds to be about as much as the allocators' counters rose by, for want of a second look.
+
+        Args:
+            generation: ordinal of the current one.
+            containers: as a walk lists them.
+        """
+        grown, blocks = map(self._grown, ALLOCATORS)
+        sums: dict[str, families.Family] = {
+            "arrays_bytes": families.ArrayFamily(), "storages/cpu_bytes": families.StorageFamily(),
+        }  # fmt: skip
+        for metric, family in sums.items():
+            series = self.series(metric)
+            if series is not None and len(series) == 1 and accounts_for(series.last, grown):
+                self._start_if_wanted(Investigation(family.key, family.subject, generation, family=family))
+        large = [(length, key) for key, (_, length, _) in containers.items() if accounts_for(length, blocks)]
+        for _, identity in sorted(large, reverse=True)[:MOST_CONTAINERS]:
+            kind = containers[identity][0].rpartition(".")[2]
+            container = families.ContainerFamily(_container_key(kind, identity), kind, identity)
+            self._start_if_wanted(Investigation(container.key, kind, generation, container=container))
+
+    def _grown(self, metric: str) -> float:
+        """By how much a counter that rises has risen since the warm-up."""
+        series = self.series(metric)
+        if series is None or suspicion.rise(series) <= 0:
+            return 0.0
+        return series.last - series.values[min(suspicion.WARM_UP, len(series) - 1)]
+
+    def _start_if_wanted(self, suspect: Investigation) -> None:
+        if self._escalation.wants(suspect.key, suspect.began):
+            self._escalation.start(suspect)
 
     def _suspect_types(self, found: list[suspicion.Candidate], generation: int, readings: int) -> None:
         wanted = [c for c in found if self._escalation.wants(c.metric, generation)]
@@ -104,9 +146,8 @@ class Suspects:
         elif metric == "graph_nodes":
             family = families.GraphFamily()
         if family is not None:
-            if self._escalation.wants(family.key, generation):
-                rate = candidate.per_generation if metric.endswith("_bytes") else 0.0
-                self._escalation.start(Investigation(family.key, family.subject, generation, family, rate=rate))
+            rate = candidate.per_generation if metric.endswith("_bytes") else 0.0
+            self._start_if_wanted(Investigation(family.key, family.subject, generation, family, rate=rate))
             return
         if metric in NATIVE and self._escalation.wants(metric, generation):
             reader = self._reader_of(metric)
@@ -123,14 +164,13 @@ class Suspects:
             if grown.history[-1][1] - grown.history[0][1] < (MANY_ITEMS if in_haste else 1):
                 continue
             kind = grown.kind.rpartition(".")[2]
-            key = f"container/{kind}@{identity:x}"
+            key = _container_key(kind, identity)
             if key not in self._containers_told and len(self._containers_told) < MOST_TOLD:
                 self._containers_told[key] = (identity, grown.may_hide)
                 for at, length in grown.history[:-1]:
                     self._record(at, {key: float(length)})
-            if self._escalation.wants(key, generation):
-                family = families.ContainerFamily(key, kind, identity)
-                self._escalation.start(Investigation(key, kind, generation, container=family))
+            family = families.ContainerFamily(key, kind, identity)
+            self._start_if_wanted(Investigation(key, kind, generation, container=family))
         if self.containers.at == generation and self._containers_told:
             # Also of those that grow no more, shrank or are gone: a series that only ever rose would be a leak's.
             lengths = {
@@ -141,3 +181,7 @@ class Suspects:
 
     def _record(self, generation: int, figures: dict[str, float]) -> None:
         self._recorder.add(fmt.Metrics(self._clock(), generation, figures, AT))
+
+
+def _container_key(kind: str, identity: int) -> str:
+    return f"container/{kind}@{identity:x}"

@@ -82,9 +82,12 @@ def candidates(
 # The Python objects of graph nodes are made by whoever looks at the graph; the graph is followed as a whole.
 GRAPH_NODE_ENDINGS = ("Backward0", "Backward1", "Backward2", "AccumulateGrad", "UntypedStorage")
 _LIBRARIES = ("torch", "numpy", "phaseprof", "asyncio", "concurrent", "threading", "multiprocessing", "collections",
-              "builtins", "weakref", "functools", "importlib", "_frozen_importlib", "types", "re", "enum", "abc",
+              "builtins", "weakref", "functools", "importlib", "_frozen_importlib",
+              "_frozen_importlib_external", "zipimport", "types", "re", "enum", "abc",
               "typing", "inspect", "sre_parse")  # fmt: skip
 _TELLING = frozenset({"Tensor", "Parameter", "ndarray", "Thread", "Process", "type", "SharedMemory", "socket", "Popen"})
+# Contexts of the program's own autograd functions, which torch names after them.
+_CONTEXTS = "torch.autograd.function"
 PLUMBING_TIER = 2
 
 
@@ -92,6 +95,6 @@ def type_tier(metric: str) -> int:
     """Rank a type by how much its name tells: the user's own, then tensors and the like, then plumbing and builtins."""
     name = metric.removeprefix("count/")
     module, _, short = name.rpartition(".")
-    if short in _TELLING:
+    if short in _TELLING or module == _CONTEXTS:
         return 1
     return PLUMBING_TIER if not module or module.partition(".")[0] in _LIBRARIES else 0

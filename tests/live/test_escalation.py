@@ -214,8 +214,8 @@ def test_counters_have_a_share_of_their_own(job: str, expected: dict[str, float]
         counter[0] += 2
 
     bench.turn(("early", lambda: counter.__setitem__(0, 1.0)))
-    bench.turn(("late", overspend), ("late", recover), ("late", go_on))
-    bench.turn()
+    bench.turn(("late", overspend), ("late", recover))
+    bench.turn(("late", go_on))
     bench.turn()
 
     assert count_births(bench) == [expected]

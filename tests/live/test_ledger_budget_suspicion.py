@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phaseprof.live.budget import ADVANCE_NS, CREDIT_NS, HASTE, STEADY, Budget
+from phaseprof.live.budget import CREDIT_NS, HASTE, STEADY, Budget, WholeTurns
 from phaseprof.live.ledger import BirthLedger, DeltaLedger
 from phaseprof.live.suspicion import candidates, rise, rises_still
 from phaseprof.recording.model import OUTSIDE
@@ -153,7 +153,7 @@ def test_what_fits_into_the_share_of_wall_time_is_admitted() -> None:
     assert budget.skipped == {"job": 2}
 
 
-def test_in_haste_there_is_an_advance_and_more_of_the_share() -> None:
+def test_in_haste_more_of_the_share_may_be_spent() -> None:
     clock = Clock()
     budget = Budget(0.02, clock)
     budget.charge("before", CREDIT_NS)
@@ -161,11 +161,60 @@ def test_in_haste_there_is_an_advance_and_more_of_the_share() -> None:
 
     budget.is_urgent = True
 
-    assert budget.room_ns() == pytest.approx(ADVANCE_NS + HASTE * 0.02 * clock.now)
-    budget.charge("a closer look", round(ADVANCE_NS + HASTE * 20_000_000))
+    assert budget.room_ns() == pytest.approx(HASTE * 20_000_000)
+    budget.charge("a closer look", round(HASTE * 20_000_000))
     assert budget.room_ns() == pytest.approx(0)
     budget.is_urgent = False
     assert budget.room_ns() < 0
+
+
+@pytest.fixture
+def turns() -> tuple[WholeTurns, Budget, Clock]:
+    """A job of 1 ms at each boundary, which may take a fifth of 2 % and 2 ms at first."""
+    clock = Clock()
+    budget = Budget(0.02, clock)
+    return WholeTurns(budget, "job", part=0.2, credit_ns=2_000_000), budget, clock
+
+
+def pass_boundaries(turns: tuple[WholeTurns, Budget, Clock], turn: int, n: int) -> list[bool]:
+    """Return which of ``n`` boundaries of one generation were read; each takes 1 ms."""
+    whole, budget, clock = turns
+    read = []
+    for _ in range(n):
+        read.append(whole.admits(turn))
+        if read[-1]:
+            with budget.spending("job"):
+                clock.now += 1_000_000
+    return read
+
+
+def test_a_generation_is_read_when_there_is_room_for_all_of_it(turns: tuple[WholeTurns, Budget, Clock]) -> None:
+    clock = turns[2]
+    assert pass_boundaries(turns, 0, 3) == [True] * 3
+
+    assert pass_boundaries(turns, 1, 3) == [False] * 3
+    clock.now += 700_000_000  # 2.8 ms more: two boundaries' worth
+    assert pass_boundaries(turns, 2, 3) == [False] * 3
+    clock.now += 300_000_000
+    assert pass_boundaries(turns, 3, 3) == [True] * 3
+
+
+def test_one_that_turns_out_longer_is_given_up(turns: tuple[WholeTurns, Budget, Clock]) -> None:
+    whole, _, clock = turns
+    assert pass_boundaries(turns, 0, 8) == [True] * 4 + [False] * 4
+
+    assert whole.take_gap()
+    assert not whole.take_gap()
+    clock.now += 10**12
+    assert pass_boundaries(turns, 1, 8) == [True] * 8
+    assert not whole.take_gap()
+
+
+def test_without_a_bound_every_boundary_is_read() -> None:
+    whole = WholeTurns(Budget(None, Clock()), "job", part=0.2, credit_ns=0)
+
+    assert all(whole.admits(turn) for turn in (0, 0, 1))
+    assert not whole.take_gap()
 
 
 def test_without_a_bound_everything_is_admitted() -> None:

@@ -1,0 +1,72 @@
+"""Between generations, under a budget: which job goes first when not all fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from phaseprof.live.budget import CREDIT_NS
+from phaseprof.live.inspector import FIRST_COST, USUAL_HEAP, Inspector
+from phaseprof.live.session import Session
+from phaseprof.live.settings import Settings
+
+COST_NS = {"tracked": 20_000_000, "watched": 28_000_000, "types": 67_000_000}
+TURN_NS = 400_000_000
+
+
+class Bench:
+    """A session on a clock of its own, whose jobs between generations take what ``COST_NS`` says and do nothing."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0
+        self.n_done: Counter[str] = Counter()
+        monkeypatch.setattr(Inspector, "_do", lambda _, job, generation: self._do(job))
+        monkeypatch.setattr(Inspector, "_read_counters", lambda *_: None)
+        self.session = Session(Settings(), clock=lambda: self.now)
+        self.session.watch(Bench, 1)
+        self.session.tracked.add("bench", lambda: None)
+
+    def _do(self, job: str) -> list[object]:
+        self.n_done[job] += 1
+        self.now += COST_NS[job]
+        return []
+
+    def turns(self, n: int) -> None:
+        for _ in range(n):
+            self.session.begin_generation(None)
+            self.now += TURN_NS
+            self.session.end_generation(0, failed=False)
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(monkeypatch)
+
+
+def test_a_dear_job_is_not_starved_by_cheap_ones(bench: Bench) -> None:
+    bench.turns(600)
+
+    assert bench.n_done["types"] >= 10
+    assert max(bench.n_done.values()) <= 2 * min(bench.n_done.values())
+    bench.session.close()
+
+
+def test_together_they_keep_to_the_share(bench: Bench) -> None:
+    bench.turns(600)
+
+    spent = sum(n * COST_NS[job] for job, n in bench.n_done.items())
+    assert spent <= CREDIT_NS + 0.02 * bench.now
+    bench.session.close()
+
+
+def test_a_census_that_was_never_made_waits_for_what_a_heap_costs(bench: Bench) -> None:
+    """Nothing is known of the heap: the usual one is assumed."""
+    bench.session.tracked.getters.clear()
+    bench.session.watches.entries.clear()
+    while not bench.n_done:
+        bench.turns(1)
+
+    assert bench.now * 0.02 * 0.5 + CREDIT_NS >= FIRST_COST["types"] * USUAL_HEAP
+    assert bench.n_done == {"types": 1}
+    bench.session.close()
