@@ -34,11 +34,15 @@ STANDARD = frozenset({
     "builtins", "types", "functools", "collections", "weakref", "threading", "_thread", "_weakref", "_contextvars",
     "contextvars", "asyncio", "_asyncio", "torch", "typing", "string", "re",
 })  # fmt: skip
+# What the import of a module leaves behind, ours among them.
+IMPORTS = frozenset({"importlib", "_frozen_importlib", "_frozen_importlib_external", "zipimport"})
 # Plumbing that a program's author wrote down as such, the most telling first.
 WRITTEN = ("function", "generator", "coroutine", "partial", "method", "traceback", "frame")
 
 # Nodes of an autograd graph, as torch names them; their Python objects come and go with whoever looks at them.
 _NODE = re.compile(r"Backward\d+$|^AccumulateGrad$|^UntypedStorage$")
+# Contexts of a program's own autograd functions: each is a node of a graph, and keeps it.
+_CONTEXTS = "torch.autograd.function."
 # Types that a path shows by another name than their own.
 _SHOWN_AS = {"_lru_cache_wrapper": "lru_cache"}
 # Tables of weak references: what they list, others hold.
@@ -54,7 +58,10 @@ def is_plumbing(name: str) -> bool:
         name: qualified, or short where no more is known.
     """
     module, _, short = name.rpartition(".")
-    if module and module.partition(".")[0] not in STANDARD:
+    package = module.partition(".")[0]
+    if package in IMPORTS:
+        return True
+    if module and package not in STANDARD:
         return False
     return short in PLUMBING or _NODE.search(short) is not None
 
@@ -68,6 +75,10 @@ def is_standard(symptom: Symptom) -> bool:
     """Whether the type that grows comes with Python or with torch, and is not the program's own."""
     module = symptom.named.rpartition(".")[0]
     return not module or module.partition(".")[0] in STANDARD
+
+
+def _is_context(name: str) -> bool:
+    return name.startswith(_CONTEXTS)
 
 
 @dataclass
@@ -108,6 +119,12 @@ class Cause:
     def is_sum(self) -> bool:
         """Whether only bytes of storages or arrays were added up, and nothing was counted."""
         return all(key.startswith(("storages/", "arrays_bytes")) for key in self.symptoms)
+
+    @property
+    def keeps_contexts(self) -> bool:
+        """Whether what a container holds are contexts of autograd functions."""
+        items = (s.holder.item for s in self.of_kind("container/") if s.holder is not None)
+        return any(map(_is_context, [*(s.named for s in self.of_kind("count/")), *items]))
 
     def of_kind(self, *prefixes: str) -> list[Symptom]:
         """Symptoms whose key begins with one of the prefixes."""
@@ -266,7 +283,10 @@ def _adopt_orphans(causes: list[Cause]) -> list[Cause]:
 def _belongs(orphan: Cause, home: Cause) -> bool:
     if all(key.startswith("count/") and carries(s) for key, s in orphan.symptoms.items()):
         return any(s.judgement.verdict == "leak" for s in home.symptoms.values())
-    of_tensors = all(map(_is_memory, orphan.symptoms.values())) and any(map(_is_memory, home.symptoms.values()))
+    of_memory = all(map(_is_memory, orphan.symptoms.values()))
+    if of_memory and home.keeps_contexts:
+        return True  # the graph hangs from its node, which the nodes' own C++ objects do not show
+    of_tensors = of_memory and any(map(_is_memory, home.symptoms.values()))
     if of_tensors and not _phases(orphan):
         return True
     return bool(_phases(home) & _phases(orphan)) and (of_tensors or _fits(home, orphan))

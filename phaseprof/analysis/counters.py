@@ -14,6 +14,7 @@ import numpy as np
 from phaseprof.analysis.causes import KIND_OF_TYPE
 from phaseprof.analysis.compare_series import Floats, Side, interval_changes
 from phaseprof.analysis.intervals import nearest_phase
+from phaseprof.analysis.levels import find_place
 from phaseprof.analysis.limits import Horizon
 from phaseprof.analysis.naming import advise, summarise
 from phaseprof.analysis.symptoms import AT, Symptom
@@ -46,15 +47,31 @@ REGISTRIES = {
 NATIVE = ("malloc_in_use_bytes", "anonymous_bytes", "rss_bytes")
 # Below this our own recording, and the caches of any library, may account for it.
 NATIVE_LEAST_BYTES = 64 * 1024.0
+# A block of Python's allocator: between a float and a short list.
+BLOCK_BYTES = 48.0
 # Resident memory must have grown by this much to be blamed while malloc's own count stands still (mapped by hand).
 MAPPED_LEAST_BYTES = 32 * 1024.0 * 1024.0
 
 
 def counter_causes(
-    process: ProcessRun, symptoms: Mapping[str, Symptom], leaks: Sequence[Finding], horizon: Horizon
+    process: ProcessRun,
+    symptoms: Mapping[str, Symptom],
+    known: Sequence[Finding],
+    horizon: Horizon,
+    *,
+    trifles: Sequence[Finding] = (),
 ) -> list[Finding]:
-    """Return findings that begin with a counter, each joined with the objects that come with it."""
+    """Return findings that begin with a counter, each joined with the objects that come with it.
+
+    Args:
+        process: the recording.
+        symptoms: all of its judged series.
+        known: findings about objects, of any verdict.
+        horizon: when memory runs out.
+        trifles: findings about objects that come to too little to be told: a thread is no more than a few of them.
+    """
     found: list[Finding] = []
+    leaks = [f for f in known if f.verdict == "leak"]
     for metric, kind, subject in COUNTED:
         symptom = symptoms.get(metric)
         if symptom is None or symptom.judgement.verdict != "leak" or any(f.kind == kind for f in found):
@@ -66,7 +83,9 @@ def counter_causes(
         if metric.endswith("_bytes") and (rate < NATIVE_LEAST_BYTES or not horizon.is_material(rate)):
             continue
         plain = replace(_plain(process, symptom, kind, horizon), subject=subject)
-        found.append(_joined(plain, symptom, _companion(kind, symptom, symptoms, leaks)))
+        if metric == "shm_user_segments" and plain.phase in (None, OUTSIDE):
+            continue  # other programs of this user make segments too, whenever they like
+        found.append(_joined(plain, symptom, _companion(kind, symptom, symptoms, known, trifles)))
     return [*found, *_native(process, symptoms, [*leaks, *found], horizon), *_device(process, symptoms, leaks, horizon)]
 
 
@@ -81,10 +100,19 @@ def is_explained(leak: Finding, counted: Sequence[Finding]) -> bool:
 
 
 def _companion(
-    kind: str, symptom: Symptom, symptoms: Mapping[str, Symptom], leaks: Sequence[Finding]
+    kind: str,
+    symptom: Symptom,
+    symptoms: Mapping[str, Symptom],
+    known: Sequence[Finding],
+    trifles: Sequence[Finding],
 ) -> Finding | None:
-    """Find the leak of objects that comes with a counter: by its type, else by how fast it grows."""
-    found = next((f for f in leaks if f.subject in COMPANIONS[kind]), None)
+    """Find the objects that come with a counter: by their type, though counted too seldom, else by how fast they leak.
+
+    The counter's verdict is theirs too: it was read at every generation.
+    """
+    leaks = [f for f in known if f.verdict == "leak"]
+    growing = [f for f in [*known, *trifles] if f.verdict in ("leak", "growing", "too short") and f.holder]
+    found = next((f for f in [*leaks, *growing] if f.subject in COMPANIONS[kind]), None)
     if found is None and kind == "descriptors":
         found = next((f for f in leaks if _in_step(f, symptom)), None)
     if found is None and kind == "shared memory":
@@ -158,7 +186,21 @@ def _mean_of_newer(deltas: Floats) -> float:
 def _native(
     process: ProcessRun, symptoms: Mapping[str, Symptom], known: Sequence[Finding], horizon: Horizon
 ) -> list[Finding]:
-    """Private memory that grows beyond what tensors, arrays and the findings so far explain."""
+    """Memory that grows beyond what the findings so far explain: of malloc's or Python's allocator, one finding."""
+    found = [
+        _unexplained(process, symptom, kind, rate, horizon)
+        for symptom, kind, rate in (_beyond_objects(process, symptoms, known), _blocks(symptoms, known))
+        if symptom is not None and rate >= NATIVE_LEAST_BYTES and horizon.is_material(rate)
+    ]
+    return sorted(found, key=lambda finding: not finding.holder)[:1]
+
+
+def _beyond_objects(
+    process: ProcessRun, symptoms: Mapping[str, Symptom], known: Sequence[Finding]
+) -> tuple[Symptom | None, str, float]:
+    """Private memory that grows beyond what tensors and arrays explain, and by how many bytes a generation."""
+    if any(f.verdict == "leak" for f in known):
+        return None, "native", 0.0
     for metric in NATIVE:
         symptom = symptoms.get(metric)
         if symptom is None or symptom.judgement.verdict != "leak":
@@ -168,15 +210,34 @@ def _native(
         if metric == "rss_bytes" and any((AT, better) in process.series for better in NATIVE[:2]):
             continue
         rate = symptom.judgement.slope - _explained(symptoms)
-        if any(f.verdict == "leak" for f in known) or rate < NATIVE_LEAST_BYTES or not horizon.is_material(rate):
-            continue
-        if rate < 0.5 * symptom.judgement.slope:
-            continue
-        finding = _plain(process, symptom, "native", horizon)
-        seen = _what_was_seen(process)
-        finding = replace(finding, eta_s=horizon.seconds_left(rate), advice=advise(seen, None, ()))
-        return [replace(finding, summary=summarise(finding, rate, known_as=seen))]
-    return []
+        if rate >= 0.5 * symptom.judgement.slope:
+            return symptom, "native", rate
+    return None, "native", 0.0
+
+
+def _blocks(symptoms: Mapping[str, Symptom], known: Sequence[Finding]) -> tuple[Symptom | None, str, float]:
+    """Small objects of Python's own allocator that nothing found so far accounts for."""
+    blocks = symptoms.get("python_blocks")
+    if known or blocks is None or blocks.judgement.verdict != "leak":
+        return None, "objects", 0.0
+    return blocks, "objects", blocks.judgement.slope_low * BLOCK_BYTES
+
+
+def _unexplained(process: ProcessRun, counter: Symptom, kind: str, rate: float, horizon: Horizon) -> Finding:
+    """A finding that only an allocator's counter shows, with what one look at the end names, if it names one."""
+    finding = replace(_plain(process, counter, kind, horizon), eta_s=horizon.seconds_left(rate))
+    place = find_place(process, counter)
+    if place is None:
+        known_as = "unseen" if kind == "objects" else _what_was_seen(process)
+        finding = replace(finding, advice=advise(known_as, None, ()))
+        return replace(finding, summary=summarise(finding, rate, known_as=known_as))
+    holder = place.holder
+    verdict = "filling" if 0 <= holder.bound_length < holder.bound else finding.verdict
+    finding = replace(
+        finding, verdict=verdict, kind=place.kind, subject=place.subject, holder=tuple(holder.steps),
+        advice=advise(place.kind, place.subject, tuple(holder.steps)),
+    )  # fmt: skip
+    return replace(finding, summary=f"{summarise(finding, rate)} (as one look at the end tells: as much lies there)")
 
 
 def _what_was_seen(process: ProcessRun) -> str:

@@ -32,6 +32,8 @@ LEAST_BYTES = 1024.0
 # somebody does.
 LEAST_ANONYMOUS_BYTES = 65536.0
 MOST_FINDINGS = 10
+# Blocks of Python's allocator that a recording with a few phases and counters adds in a generation.
+OWN_BLOCKS = 150.0
 # Dead cycles are a leak only where no collection comes in this many generations: a sawtooth needs time to show.
 GARBAGE_GENERATIONS = 12
 
@@ -54,15 +56,17 @@ def find_leaks(
     causes = join({key: s for key, s in symptoms.items() if _is_followed(key)})
     followed = [c for c in causes if c.of_kind("count/", "watched/", "graph_") and _was_followed(c)]
     causes = [c for c in causes if not (followed and _is_sampled_memory(c))]
-    found = [
-        _finding(process, cause, symptoms, horizon, least_bytes)
-        for cause in causes
-        if not _is_sawtooth(process, cause) and not (least_bytes and _is_trifle(process, cause))
-    ]
+    found: list[Finding] = []
+    trifles: list[Finding] = []
+    for cause in causes:
+        if not _is_sawtooth(process, cause):
+            kept = trifles if least_bytes and _is_trifle(process, cause) else found
+            kept.append(_finding(process, cause, symptoms, horizon, least_bytes))
     leaks = [f for f in found if f.verdict == "leak"]
-    counted = counter_causes(process, symptoms, leaks, horizon)
+    counted = counter_causes(process, symptoms, found, horizon, trifles=trifles)
     leaks = [f for f in leaks if not is_explained(f, counted)]
     rest = [f for f in found if f.verdict == "filling" or (f.verdict != "leak" and not leaks)]
+    rest = [f for f in rest if not is_explained(f, counted)]
     tracked = [] if leaks else _tracked(symptoms, leak_threshold_mb, horizon)
     broken = _broken_expectations(process, [*leaks, *counted])
     every = [*counted, *leaks, *broken, *tracked, *rest]
@@ -89,7 +93,7 @@ def _finding(
         main = replace(main, judgement=replace(main.judgement, verdict="leak"))
     elif backing is not None:
         main = replace(main, judgement=replace(main.judgement, verdict="leak", since=backing.judgement.since))
-    verdict = _verdict(process, cause, main)
+    verdict = _verdict(process, cause, main, backing)
     watched = subject in process.watches
     if verdict == "leak" and least_bytes and not watched and not (rate >= least_bytes and horizon.is_material(rate)):
         verdict = "growing"
@@ -136,22 +140,26 @@ def _backing(symptoms: Mapping[str, Symptom], main: Symptom, rate: float) -> Sym
         if symptom is not None and symptom.judgement.verdict == "leak" and symptom.judgement.slope >= 0.3 * rate > 0:
             return symptom
     blocks = symptoms.get("python_blocks")
-    if blocks is None or blocks.judgement.verdict != "leak":
+    if blocks is None or blocks.judgement.verdict != "leak" or blocks.judgement.slope_low < OWN_BLOCKS:
         return None
     return blocks if blocks.judgement.slope * ITEM_BYTES >= 0.1 * rate > 0 else None
 
 
-def _verdict(process: ProcessRun, cause: Cause, main: Symptom) -> Verdict:
+def _verdict(process: ProcessRun, cause: Cause, main: Symptom, backing: Symptom | None) -> Verdict:
     if main.judgement.verdict != "leak":
         return main.judgement.verdict
+    if cause.is_garbage:
+        n_turns = _newest_generation(process, main) + 1 - _began(cause, main, backing)
+        return "leak" if n_turns >= GARBAGE_GENERATIONS else "growing"
     holder = cause.holder
-    if holder is not None and holder.bound > 0 and 0 <= holder.bound_length < holder.bound and not cause.is_garbage:
+    if holder is None or holder.bound <= 0 or holder.bound_length < 0:
+        return "leak"
+    if holder.bound_length < holder.bound:
         return "filling"
-    if holder is not None and 0 < holder.bound <= holder.bound_length and len(main.evidence.values) < ENOUGH:
-        return "plateau"  # full: what grew until then grows no more, and the readings are too few to say otherwise
-    if cause.is_garbage and _newest_generation(process, main) + 1 - _began(cause, main) < GARBAGE_GENERATIONS:
-        return "growing"
-    return "leak"
+    # Full: what grew until then grows no more, and the readings are too few to say otherwise, unless an exact counter
+    # rose for longer than one item a generation takes to fill it.
+    is_outlived = backing is not None and len(backing.evidence.values) >= holder.bound + ENOUGH
+    return "plateau" if len(main.evidence.values) < ENOUGH and not is_outlived else "leak"
 
 
 def _newest_generation(process: ProcessRun, main: Symptom) -> int:
@@ -160,9 +168,13 @@ def _newest_generation(process: ProcessRun, main: Symptom) -> int:
     return max(main.evidence.generations[-1], counters.generations[-1] if counters else -1)
 
 
-def _began(cause: Cause, main: Symptom) -> int:
+def _began(cause: Cause, main: Symptom, backing: Symptom | None) -> int:
     """The generation since which dead cycles pile up; what our own collection took in between does not count."""
-    return main.evidence.generations[0] if cause.is_confirmed_garbage else main.judgement.since or 0
+    since = main.judgement.since or 0
+    if not cause.is_confirmed_garbage:
+        return since
+    counted = main.evidence.generations[0]
+    return counted if backing is None else min(counted, since)  # the counter saw it coming before the first census
 
 
 def _was_followed(cause: Cause) -> bool:

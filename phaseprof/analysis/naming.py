@@ -27,7 +27,7 @@ def name_kind(cause: Cause) -> tuple[str, str | None]:
     inside = cause.subjects()
     if cause.is_garbage:
         return "garbage", _telling(cause) or ("Tensor" if cause.of_kind("storages/") else _of_ring(inside, item))
-    if _holds_graph(cause) and (item in TENSORS or cause.ends_at_plumbing):
+    if _holds_graph(cause) and (item in TENSORS or cause.ends_at_plumbing or cause.keeps_contexts):
         return "autograd graph", "Tensor"
     if item in KIND_OF_TYPE:
         return KIND_OF_TYPE[item], item
@@ -185,6 +185,7 @@ UNITS = {
     "children": ("child process", "child processes"), "descriptors": ("descriptor", "descriptors"),
     "threads": ("thread", "threads"), "shm_segments": ("shared-memory segment", "shared-memory segments"),
     "shm_user_segments": ("shared-memory segment", "shared-memory segments"),
+    "python_blocks": ("block of Python's allocator", "blocks of Python's allocator"),
 }  # fmt: skip
 # Counters whose name begins the sentence, so that its number needs no unit.
 _COUNTERS = {
@@ -237,7 +238,7 @@ def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = No
 
 def _is_one_container(finding: Finding) -> bool:
     """Whether one container grows, not the number of them, and its items have no better name."""
-    return finding.kind == "container" and finding.metric.startswith("container/")
+    return finding.kind == "container" and finding.metric.startswith(("container/", "python_blocks"))
 
 
 def _name_subject(finding: Finding, known_as: str | None) -> tuple[str, bool]:

@@ -364,7 +364,7 @@ def seldom(metric: str, slope: float) -> Finding:
     ("metric", "slope", "verdict"),
     [
         ("malloc_in_use_bytes", 3010.0, "leak"), ("malloc_in_use_bytes", 2990.0, "too short"),
-        ("python_blocks", 16.0, "leak"), ("python_blocks", 15.0, "too short"),
+        ("python_blocks", 151.0, "leak"), ("python_blocks", 149.0, "too short"),
     ],
 )  # fmt: skip
 def test_counters_that_fit_bear_out_what_was_counted_seldom(metric: str, slope: float, verdict: str) -> None:

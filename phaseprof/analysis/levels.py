@@ -1,0 +1,66 @@
+"""What one look at the end of a run names, where the budget had no room for a second one.
+
+A level is no growth.  But where an exact counter leaked all along, and what one look finds in one place comes to about
+as much as the counter grew by, that is the likeliest place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from phaseprof.analysis.symptoms import AT, Symptom
+from phaseprof.recording import format as fmt
+from phaseprof.recording.model import ProcessRun
+from phaseprof.records import NO_ROOT
+from phaseprof.trend.levels import accounts_for
+
+# What a counter's growth may be found as: where its holders are filed, the series of its level, kind and subject.
+_SUMS = (("arrays", "arrays_bytes", "arrays", "ndarray"), ("storages", "storages/cpu_bytes", "tensors", "Tensor"))
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where about as much lies as a counter grew by: its kind and subject, and who holds it."""
+
+    kind: str
+    subject: str
+    holder: fmt.Holder
+
+
+def find_place(process: ProcessRun, counter: Symptom) -> Place | None:
+    """Find what one look shows to be as large as the growth of an allocator's counter.
+
+    Args:
+        process: the recording.
+        counter: ``malloc_in_use_bytes``, for arrays and storages; ``python_blocks``, for a container.
+    """
+    grown = counter.judgement.growth
+    if counter.key == "python_blocks":
+        return _find_container(process, grown)
+    for filed, metric, kind, subject in _SUMS:
+        series = process.series.get((AT, metric))
+        holder = _newest(process, filed)
+        if series is None or len(series) != 1 or holder is None:
+            continue
+        if accounts_for(series.last * holder.explains / holder.asked, grown):
+            return Place(kind, subject, holder)
+    return None
+
+
+def _find_container(process: ProcessRun, grown: float) -> Place | None:
+    """Choose the longest container that holds about as many items as blocks were added."""
+    fitting = [
+        holder
+        for holder in process.holders
+        if holder.subject.startswith("container/") and _is_told(holder) and accounts_for(holder.length, grown)
+    ]
+    best = max(fitting, key=lambda holder: holder.length, default=None)
+    return None if best is None else Place("container", best.container.rpartition(".")[2], best)
+
+
+def _newest(process: ProcessRun, filed: str) -> fmt.Holder | None:
+    return next((h for h in reversed(process.holders) if h.subject == filed and _is_told(h)), None)
+
+
+def _is_told(holder: fmt.Holder) -> bool:
+    return holder.asked > 0 and holder.speaks_for_most and holder.root not in NO_ROOT
