@@ -33,6 +33,17 @@ def record(metrics: Mapping[str, Curve], extra: Iterable[fmt.Record] = (), *, n:
     return process
 
 
+def seldom(key: str, values: Mapping[int, float], counter: str, slope: float, *extra: fmt.Record) -> ProcessRun:
+    """A run in which a type was counted at a few generations, and a counter read at each."""
+    process = ProcessRun()
+    for g in range(LAST + 1):
+        process.add(fmt.Metrics(g, g, {counter: 1e8 + slope * g}))
+        if g in values:
+            process.add(fmt.Metrics(g, g, {"n_objects": 1e5, key: values[g]}))
+    process.extend(list(extra))
+    return process
+
+
 def held(
     subject: str, steps: Iterable[str] = LOSSES, *, item: str = "user.Episode", each: int = 4096,
     root: str = "module global", container: str = "builtins.list", length: int = 82, bound: int = -1,

@@ -365,3 +365,27 @@ def test_what_a_collection_freed_is_garbage_though_its_sample_had_no_common_hold
 
     assert few.judgement.verdict == "too short"
     assert cause.is_confirmed_garbage
+
+
+CONTEXT = "torch.autograd.function.ClipBackward"
+
+
+@pytest.mark.parametrize(("item", "n_causes"), [(CONTEXT, 1), ("user.Step", 2)])
+def test_a_graph_hangs_from_the_contexts_that_a_container_keeps(item: str, n_causes: int) -> None:
+    place = held("container/list@7f", ("probe (Probe)", ".contexts (list, 90)"), item=item, length=90)
+
+    causes = joined(symptom("container/list@7f", holder=place), symptom("graph_nodes", holder=in_c("graph")))
+
+    assert len(causes) == n_causes
+    assert causes[0].keeps_contexts is (item == CONTEXT)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("_frozen_importlib_external.FileFinder", True), ("importlib.machinery.ModuleSpec", True),
+        ("user.FileFinder", False), ("FileFinder", False),
+    ],
+)  # fmt: skip
+def test_what_imports_leave_is_plumbing(name: str, expected: bool) -> None:
+    assert is_plumbing(name) is expected

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scripted_runs import LAST, LOSSES, MIB, Curve, born, held, record, rising
+from scripted_runs import LAST, LOSSES, MIB, Curve, born, held, record, rising, seldom
 
 from phaseprof.analysis.counters import nearest_phase, phase_changes
 from phaseprof.analysis.findings import find_leaks
@@ -46,6 +46,13 @@ def test_a_counter_that_rises_is_a_finding(
     assert (finding.verdict, finding.kind, finding.subject, finding.slope_unit) == ("leak", kind, subject, unit)
     assert (finding.metric, finding.phase) == (metric, "train")
     assert finding.slope == pytest.approx(slope)
+
+
+@pytest.mark.parametrize("phases", [{OUTSIDE: 1.0}, {}])
+def test_segments_that_no_phase_makes_may_be_another_programs(phases: dict[str, float]) -> None:
+    births = [born("shm_user_segments", 1, **phases)] if phases else []
+
+    assert find_leaks(record({"shm_user_segments": rising(1)}, births)) == ()
 
 
 @pytest.mark.parametrize("curve", [5.0, lambda g: 5.0 + g % 3, lambda g: 5.0 + (g > 9)])
@@ -105,6 +112,19 @@ def test_objects_that_come_with_a_counter_give_it_their_holder_and_phase(
     assert (finding.kind, finding.subject, finding.phase) == (kind, subject, "train")
     assert finding.holder[:3] == LOSSES[:3]
     assert {e.metric for e in finding.evidence} == {metric, f"count/{type_name}"}
+
+
+@pytest.mark.parametrize("each", [100, 9999])
+def test_objects_that_were_counted_twice_give_their_holder_too(each: int) -> None:
+    """The counter was read at every generation, and its verdict is theirs; a thread is no more than a trifle."""
+    key = "count/threading.Thread"
+    steps = (*LOSSES[:3], "[-1] Thread")
+    holder = held(key, steps, item="threading.Thread", each=each)
+    process = seldom(key, {LAST - 5: 42.0, LAST: 57.0}, "threads", 3.0, holder)
+
+    finding = only(process)
+
+    assert (finding.kind, finding.verdict, finding.holder) == ("threads", "leak", steps)
 
 
 @pytest.mark.parametrize(("slope", "is_joined"), [(0.9, False), (1.0, True), (16.0, True), (16.4, False)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import astuple
 
 import pytest
-from scripted_runs import END, LAST, LOSSES, MIB, Curve, born, dead, held, in_c, record, rising
+from scripted_runs import END, LAST, LOSSES, MIB, Curve, born, dead, held, in_c, record, rising, seldom
 
 from phaseprof.analysis.findings import (
     MOST_FINDINGS,
@@ -210,6 +210,15 @@ def test_filling_is_told_beside_a_leak() -> None:
     assert [finding.verdict for finding in find_leaks(process)] == ["leak", "filling"]
 
 
+@pytest.mark.parametrize(("bound", "verdict"), [(12, "leak"), (13, "plateau")])
+def test_a_counter_that_rose_for_longer_than_a_bound_takes_to_fill_outlives_it(bound: int, verdict: str) -> None:
+    """Twenty generations, of which one item each would have filled twelve places eight generations ago."""
+    holder = held(EPISODES, bound=bound, bound_length=bound, each=9999)
+    process = seldom(EPISODES, {LAST - 1: 180.0, LAST: 190.0}, "malloc_in_use_bytes", 1e5, holder)
+
+    assert next(f for f in find_leaks(process) if f.subject == "Episode").verdict == verdict
+
+
 # --- dead cycles ------------------------------------------------------------------------------------------------------
 
 
@@ -242,6 +251,16 @@ def test_a_bound_above_dead_cycles_does_not_make_them_fill() -> None:
 @pytest.mark.parametrize(("n", "verdict"), [(11, "growing"), (12, "leak")])
 def test_garbage_needs_time_to_show_its_teeth(n: int, verdict: str) -> None:
     (finding,) = cycles(n=n)
+
+    assert finding.verdict == verdict
+
+
+@pytest.mark.parametrize(("slope", "verdict"), [(1e5, "leak"), (10.0, "growing")])
+def test_a_counter_that_rose_before_the_first_census_counts_for_garbage(slope: float, verdict: str) -> None:
+    told = [dead(EPISODES), born(EPISODES, train=9), fmt.Collected(0, LAST, EPISODES, 6, 6)]
+    process = seldom(EPISODES, {LAST - 2: 170.0, LAST - 1: 180.0}, "malloc_in_use_bytes", slope, *told)
+
+    finding = next(f for f in find_leaks(process) if f.kind == "garbage")
 
     assert finding.verdict == verdict
 
@@ -350,7 +369,7 @@ def test_a_leak_that_was_found_names_it_better() -> None:
 # --- counted too seldom to be judged ----------------------------------------------------------------------------------
 
 
-def seldom(metric: str, slope: float) -> Finding:
+def counted_seldom(metric: str, slope: float) -> Finding:
     """Four counts of an episode of 10,000 bytes in twelve generations, and a counter read at each."""
     process = record({metric: rising(slope)}, n=12)
     for g in (2, 5, 8, 11):
@@ -368,7 +387,7 @@ def seldom(metric: str, slope: float) -> Finding:
     ],
 )  # fmt: skip
 def test_counters_that_fit_bear_out_what_was_counted_seldom(metric: str, slope: float, verdict: str) -> None:
-    assert seldom(metric, slope).verdict == verdict
+    assert counted_seldom(metric, slope).verdict == verdict
 
 
 # --- order ------------------------------------------------------------------------------------------------------------

@@ -1,0 +1,151 @@
+"""What one look at the end of a run names, and what it must not name."""
+
+from __future__ import annotations
+
+import pytest
+from scripted_runs import LAST, MIB, Curve, born, held, record, rising
+
+from phaseprof.analysis.findings import find_leaks
+from phaseprof.recording import format as fmt
+from phaseprof.recording.model import ProcessRun
+from phaseprof.records import Finding
+
+MEMO = ("train.py main() local memo (dict, 640)", "[...] ndarray")
+WORDS = ("module words", ".ids (dict, 40,000)")
+GROWN = LAST * MIB
+
+
+def look(
+    *,
+    arrays: float = GROWN,
+    holder: fmt.Holder | None = None,
+    metric: str = "arrays_bytes",
+    before: fmt.Metrics | None = None,
+) -> ProcessRun:
+    """Memory in use that grows by 1 MiB a generation, and one reading of ``metric`` at the end."""
+    in_use: dict[str, Curve] = {"malloc_in_use_bytes": rising(MIB, 1e8)}
+    at_end = fmt.Metrics(0, LAST, {metric: arrays})
+    extra = [before, at_end, born("malloc_in_use_bytes", 1, load=float(MIB)), holder]
+    return record(in_use, [one for one in extra if one is not None])
+
+
+def of_arrays(*, bound: int = -1, length: int = -1, root: str = "module global", explains: int = 6) -> fmt.Holder:
+    told = held("arrays", MEMO, item="ndarray", bound=bound, bound_length=length, root=root)
+    told.explains = explains
+    return told
+
+
+def only(process: ProcessRun) -> Finding:
+    (finding,) = find_leaks(process)
+    return finding
+
+
+def test_arrays_that_come_to_the_growth_are_named() -> None:
+    finding = only(look(holder=of_arrays()))
+
+    assert (finding.verdict, finding.kind, finding.subject, finding.phase) == ("leak", "arrays", "ndarray", "load")
+    assert finding.holder == MEMO
+    assert finding.slope == pytest.approx(MIB)
+    assert finding.summary.endswith("(as one look at the end tells: as much lies there)")
+    assert finding.advice.startswith("Clear or bound what keeps the arrays")
+
+
+def test_storages_are_named_as_arrays_are() -> None:
+    told = held("storages", ("trainer (Trainer)", ".kept (list, 90)", "[-1] Tensor"), item="Tensor")
+
+    finding = only(look(holder=told, metric="storages/cpu_bytes"))
+
+    assert (finding.kind, finding.subject) == ("tensors", "Tensor")
+
+
+@pytest.mark.parametrize(
+    ("share", "is_named"), [(0.3, False), (0.45, True), (2.0, True), (2.6, False)]
+)
+def test_a_level_must_be_about_what_was_added(share: float, is_named: bool) -> None:
+    """Much less cannot be it, and of much more most was there before."""
+    finding = only(look(arrays=share * GROWN, holder=of_arrays()))
+
+    assert finding.kind == ("arrays" if is_named else "native")
+
+
+@pytest.mark.parametrize(("explains", "is_named"), [(2, False), (3, True)])
+def test_the_holder_must_hold_most_of_them(explains: int, is_named: bool) -> None:
+    """Of six that were asked; what it explains of the level is what counts."""
+    finding = only(look(arrays=1.5 * GROWN, holder=of_arrays(explains=explains)))
+
+    assert finding.kind == ("arrays" if is_named else "native")
+
+
+def test_what_nobody_holds_is_not_named() -> None:
+    assert only(look(holder=of_arrays(root="outside Python"))).kind == "native"
+    assert only(look()).kind == "native"
+
+
+def test_two_looks_are_judged_by_their_growth() -> None:
+    before = fmt.Metrics(0, LAST - 1, {"arrays_bytes": GROWN})
+
+    assert only(look(holder=of_arrays(), before=before)).kind == "native"
+
+
+def test_a_buffer_with_room_left_is_filling() -> None:
+    assert only(look(holder=of_arrays(bound=1000, length=640))).verdict == "filling"
+    assert only(look(holder=of_arrays(bound=640, length=640))).verdict == "leak"
+
+
+# --- blocks of Python's allocator -------------------------------------------------------------------------------------
+
+
+def blocks(slope: float, *holders: fmt.Holder) -> tuple[Finding, ...]:
+    told = born("python_blocks", 1, tokenize=slope)
+    return find_leaks(record({"python_blocks": rising(slope, 600_000)}, [told, *holders]))
+
+
+def of_words(length: int, key: str = "container/dict@7f") -> fmt.Holder:
+    return held(key, WORDS, item="dict", container="builtins.dict", length=length)
+
+
+def test_small_objects_that_nothing_explains_are_told() -> None:
+    (finding,) = blocks(5000.0)
+
+    assert (finding.verdict, finding.kind, finding.subject, finding.phase) == ("leak", "objects", None, "tokenize")
+    assert finding.summary.startswith("Memory of an unknown kind born in phase 'tokenize' leaks: ")
+    assert finding.advice.startswith("What Python holds was not looked at often enough")
+
+
+@pytest.mark.parametrize(("slope", "is_told"), [(1365.0, False), (1366.0, True)])
+def test_a_few_blocks_are_nobodys(slope: float, is_told: bool) -> None:
+    """A recording adds some itself; 64 KiB a generation are told, at 48 bytes a block."""
+    assert bool(blocks(slope)) is is_told
+
+
+def test_a_container_of_as_many_items_is_named() -> None:
+    (finding,) = blocks(4000.0, of_words(40_000))
+
+    assert (finding.kind, finding.subject, finding.holder) == ("container", "dict", WORDS)
+    assert finding.summary.startswith(
+        "A dict filled in phase 'tokenize' leaks: +4,000 blocks of Python's allocator (about 187.50 KiB) a generation"
+    )
+
+
+def test_of_several_the_longest_is_named() -> None:
+    steps = ("module other", ".names (list, 31,000)")
+    other = held("container/list@8f", steps, container="builtins.list", length=31_000)
+
+    (finding,) = blocks(4000.0, of_words(40_000), other)
+
+    assert finding.subject == "dict"
+
+
+@pytest.mark.parametrize("length", [20_000, 195_000])
+def test_a_container_of_another_size_is_not(length: int) -> None:
+    (finding,) = blocks(4000.0, of_words(length))
+
+    assert (finding.kind, finding.holder) == ("objects", ())
+
+
+def test_whichever_counter_has_a_place_is_told() -> None:
+    metrics: dict[str, Curve] = {"python_blocks": rising(4000, 600_000), "malloc_in_use_bytes": rising(MIB, 1e8)}
+
+    finding = only(record(metrics, [of_words(40_000)]))
+
+    assert (finding.metric, finding.kind) == ("python_blocks", "container")

@@ -1,0 +1,61 @@
+"""From series to investigations: what one look at the end makes worth asking about."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from phaseprof.live.budget import Budget
+from phaseprof.live.escalation import Escalation
+from phaseprof.live.suspects import Suspects
+from phaseprof.live.suspicion import PLUMBING_TIER, type_tier
+from phaseprof.recording import format as fmt
+from phaseprof.recording.model import ProcessRun
+
+LAST = 9
+
+
+def look(
+    figures: dict[str, float], *, in_use: float = 0.0, blocks: float = 0.0, containers: dict[int, int] | None = None
+) -> set[str]:
+    """Return what is asked about after one look, beside counters that rise by so much in each of ten generations."""
+    model = ProcessRun()
+    for g in range(LAST + 1):
+        counters = {"malloc_in_use_bytes": 1e8 + in_use * g, "python_blocks": 6e5 + blocks * g}
+        model.add(fmt.Metrics(g, g, counters))
+    model.add(fmt.Metrics(LAST, LAST, figures))
+    escalation = Escalation(Budget(0.02, lambda: 0), model.add, lambda: 0)
+    suspects = Suspects(SimpleNamespace(model=model), escalation, {}, lambda: 0)  # type: ignore[arg-type]
+
+    listed = {identity: ("builtins.dict", length, 8 * length) for identity, length in (containers or {}).items()}
+    suspects.look_at_levels(LAST, listed)
+
+    return set(escalation.open)
+
+
+@pytest.mark.parametrize(("metric", "key"), [("arrays_bytes", "arrays"), ("storages/cpu_bytes", "storages")])
+def test_what_comes_to_the_growth_is_asked_about(metric: str, key: str) -> None:
+    assert look({metric: 7e6}, in_use=1e6) == {key}
+
+
+@pytest.mark.parametrize(("level", "in_use"), [(1e6, 1e6), (7e7, 1e6), (7e6, 0.0), (7e6, -1e6)])
+def test_what_does_not_is_left_alone(level: float, in_use: float) -> None:
+    assert look({"arrays_bytes": level}, in_use=in_use) == set()
+
+
+def test_containers_of_as_many_items_as_blocks_were_added() -> None:
+    found = look({}, blocks=1000.0, containers={1: 7000, 2: 100, 3: 90_000, 4: 6500})
+
+    assert found == {"container/dict@1", "container/dict@4"}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_plumbing"),
+    [
+        ("count/torch.autograd.function.ClipBackward", False), ("count/torch.nn.modules.linear.Linear", True),
+        ("count/_frozen_importlib_external.FileFinder", True), ("count/user.Episode", False), ("count/dict", True),
+    ],
+)  # fmt: skip
+def test_types_that_tell_and_types_that_carry(name: str, is_plumbing: bool) -> None:
+    assert (type_tier(name) >= PLUMBING_TIER) is is_plumbing
