@@ -54,6 +54,7 @@ class Escalation:
         self._clock = clock
         self.open: dict[str, Investigation] = {}
         self.done: dict[str, int] = {}
+        self._cut_short: set[str] = set()  # suspects whose search for holders met its limit
         self._generation = -1
         self._collections = 0
         self.gap = False
@@ -195,6 +196,11 @@ class Escalation:
         if waits and generation > min(waits) and self._budget.admits("confirming collection", 100_000_000):
             self._confirm()
 
+    def allow_retries(self) -> None:
+        """Let suspects whose search met its limit be asked about again at once: there is time now."""
+        for key in self._cut_short:
+            self.done.pop(key, None)
+
     def hurry(self) -> None:
         """Go on to the holders of every suspect, whether births were followed or not."""
         for one in self.open.values():
@@ -320,6 +326,10 @@ class Escalation:
         self._add(record)
         speaks = record.root not in NO_ROOT and record.speaks_for_most and path.bound is None
         self.has_named = self.has_named or (speaks and one.is_telling)
+        if record.root == STOPPED:
+            self._cut_short.add(one.key)
+        else:
+            self._cut_short.discard(one.key)
         # Large dead structures exhaust a search before it can tell: a collection can.
         n_lost = sum(path.root in (GARBAGE, STOPPED) for path in firsts)
         if path.root == GARBAGE or (2 * n_lost > len(firsts) and one.family is not None and one.is_telling):

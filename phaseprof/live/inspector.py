@@ -325,6 +325,7 @@ class Inspector:
         if self._budget.share is not None and self.suspects.is_rising() and not self.escalation.has_named:
             with self._budget.spending("final look", asked=True):
                 containers = self._walk_heap(generation)
+                self.escalation.allow_retries()
                 self.suspects.look(generation, readings=2, is_last=True)
                 self.suspects.look_at_levels(generation, containers)
                 self.escalation.hurry()

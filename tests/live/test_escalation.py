@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from phaseprof.live import escalation
 from phaseprof.live.budget import CREDIT_NS, Budget
 from phaseprof.live.escalation import (
     AGAIN_AFTER,
@@ -23,6 +24,7 @@ from phaseprof.live.investigation import Investigation
 from phaseprof.live.ledger import BirthLedger
 from phaseprof.live.retained import item_after, item_of, own_bytes
 from phaseprof.probes import own
+from phaseprof.probes.holding.search import Limits
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE
 
@@ -89,6 +91,25 @@ def test_one_that_was_looked_at_is_wanted_again_after_a_while(bench: Bench, late
     bench.escalation.done["x"] = 5
 
     assert bench.escalation.wants("x", 5 + later) is wanted
+
+
+@pytest.mark.parametrize(("max_levels", "wanted"), [(2, True), (20, False)])
+def test_one_whose_search_met_its_limit_may_be_asked_about_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, max_levels: int, wanted: bool
+) -> None:
+    search = escalation.find_holder_choices
+    within = Limits(max_levels=max_levels)
+    monkeypatch.setattr(
+        escalation, "find_holder_choices", lambda asked, **more: search(asked, **{**more, "limits": within})
+    )
+    deep: list[list[list[list[Episode]]]] = [[[[]]]]
+    one = bench.follow_episodes()
+    while one.key in bench.escalation.open:
+        bench.turn(("collect", lambda: deep[0][0][0].append(Episode())))
+
+    assert not bench.escalation.wants(one.key, bench.generation)
+    bench.escalation.allow_retries()
+    assert bench.escalation.wants(one.key, bench.generation) is wanted
 
 
 def test_only_so_many_are_looked_at_at_once(bench: Bench) -> None:
