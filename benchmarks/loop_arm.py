@@ -1,10 +1,9 @@
-"""One arm of the training loop in a process of its own: bare, with phaseprof switched off, or with everything on.
+"""The demo's trainer in a process of its own: bare, with everything on, or with phaseprof on in every other generation.
 
-    python benchmarks/loop_arm.py ARM SCENARIO FOLDER
+    python benchmarks/loop_arm.py ARM SCENARIO GENERATIONS FOLDER
 
-Trains one generation of the demo's trainer for each line on standard input, and answers with a line of JSON: CPU and
-wall seconds of that generation.  At the end of the input the last line says the resident peak, and what the training
-came to, which must be the same in every arm.
+Prints a line of JSON: for each generation whether phaseprof was on and its CPU and wall seconds, the resident peak, and
+what the training came to, which must be the same in every arm.
 """
 
 from __future__ import annotations
@@ -14,19 +13,19 @@ import random
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
-# Before phaseprof takes it: its clock stands still while this arm waits and another one trains.  Else the budget, a
-# share of wall time, would be several times what it is in a loop that runs alone.
+# Before phaseprof takes it: its clock stands still while it is switched off.  Else the budget, a share of wall time,
+# would be twice what it is in a loop that is profiled throughout.
 _clock = time.perf_counter_ns
-_waited = 0
-time.perf_counter_ns = lambda: _clock() - _waited
+_stood_still = 0
+time.perf_counter_ns = lambda: _clock() - _stood_still
 
 import phaseprof  # noqa: E402 - as said
 
-ARMS = ("bare", "off", "on")
+ARMS = ("bare", "on", "by turns")
 
 
 def undecorated(name: str) -> Callable[[Callable[..., object]], Callable[..., object]]:
@@ -52,26 +51,14 @@ def peak_bytes() -> int:
     return 1024 * int(found[1]) if found else 0
 
 
-def turns() -> Iterator[int]:
-    """Count the lines on standard input as they come; what waiting for them takes is no time of the profiler's."""
-    global _waited
-    index = 0
-    while True:
-        began = _clock()
-        line = sys.stdin.readline()
-        _waited += _clock() - began
-        if not line:
-            return
-        yield index
-        index += 1
+def is_on(arm: str, index: int) -> bool:
+    """On, off, off, on, and again: what changes steadily in the course of the run changes both alike."""
+    return arm == "on" or (arm == "by turns" and index % 4 in (0, 3))
 
 
-def say(**figures: object) -> None:
-    print(json.dumps(figures), flush=True)
-
-
-def run(arm: str, scenario: str, folder: str) -> None:
-    """Train as often as asked, and say what it took."""
+def run(arm: str, scenario: str, generations: int, folder: str) -> dict[str, object]:
+    """Train, and say what each generation took."""
+    global _stood_still
     if arm == "bare":
         make_bare()
     import torch
@@ -82,23 +69,38 @@ def run(arm: str, scenario: str, folder: str) -> None:
     torch.manual_seed(0)
     random.seed(0)
     torch.set_num_threads(1)
-    if arm != "bare":
-        # Said in full, so that an environment cannot change what is measured.
-        phaseprof.configure(run=folder if arm == "on" else None, enabled=arm == "on", budget=0.02)
-        demo.expect_counts()
     trainer = Trainer(scenario)  # type: ignore[arg-type]
-    if arm != "bare":
-        demo.follow(trainer)
-    for index in turns():
-        wall, cpu = time.perf_counter(), time.process_time()
-        with nullcontext() if arm == "bare" else phaseprof.generation(index, items=trainer.env_steps()):
+
+    def train(index: int, *, on: bool) -> None:
+        with phaseprof.generation(index, items=trainer.env_steps()) if on else nullcontext():
             trainer.collect_experience()
             fitness = trainer.evaluate_population()
             trainer.train_population()
             trainer.evolve_population(fitness)
-        say(cpu_s=time.process_time() - cpu, wall_s=time.perf_counter() - wall)
-    say(peak_bytes=peak_bytes(), fitness=trainer.stats.fitness)
+
+    session = None
+    if arm != "bare":
+        # Said in full, so that an environment cannot change what is measured.
+        profiler = phaseprof.configure(run=folder, enabled=True, budget=0.02)
+        demo.expect_counts()
+        demo.follow(trainer)
+        session = profiler._session
+        session.enabled = False
+    began = _clock()
+    train(-1, on=False)  # what torch sets up at its first steps is nobody's
+    _stood_still += _clock() - began
+    turns = []
+    for index in range(generations):
+        on = is_on(arm, index)
+        if session is not None:
+            session.enabled = on
+        began, wall, cpu = _clock(), time.perf_counter(), time.process_time()
+        train(index, on=on)
+        turns.append((on, time.process_time() - cpu, time.perf_counter() - wall))
+        if not on:
+            _stood_still += _clock() - began
+    return {"turns": turns, "peak_bytes": peak_bytes(), "fitness": trainer.stats.fitness}
 
 
 if __name__ == "__main__":
-    run(sys.argv[1], sys.argv[2], sys.argv[3])
+    print(json.dumps(run(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])))

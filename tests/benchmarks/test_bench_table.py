@@ -93,13 +93,14 @@ def test_every_benchmark_is_in_the_order_of_the_table(driver: ModuleType) -> Non
 def test_the_arms_of_the_loop_do_the_same_work(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     arms = {}
-    for arm in ("bare", "on"):
-        command = [sys.executable, str(BENCHMARKS / "loop_arm.py"), arm, "none", str(tmp_path / arm)]
+    for arm in ("bare", "by turns"):
+        command = [sys.executable, str(BENCHMARKS / "loop_arm.py"), arm, "none", "2", str(tmp_path / arm)]
         environ = {"PYTHONPATH": str(BENCHMARKS.parent), "PATH": ""}
-        done = subprocess.run(command, check=True, capture_output=True, encoding="utf-8", env=environ, input="\n\n")
-        arms[arm] = [json.loads(line) for line in done.stdout.splitlines()]
+        done = subprocess.run(command, check=True, capture_output=True, encoding="utf-8", env=environ)
+        arms[arm] = json.loads(done.stdout)
 
-    assert [set(line) for line in arms["bare"]] == [{"cpu_s", "wall_s"}] * 2 + [{"peak_bytes", "fitness"}]
-    assert arms["bare"][-1]["fitness"] == arms["on"][-1]["fitness"]
+    assert [on for on, _, _ in arms["bare"]["turns"]] == [False, False]
+    assert [on for on, _, _ in arms["by turns"]["turns"]] == [True, False]
+    assert arms["bare"]["fitness"] == arms["by turns"]["fitness"]
     assert not (tmp_path / "bare").exists()
-    assert list((tmp_path / "on").glob("*.jsonl"))
+    assert list((tmp_path / "by turns").glob("*.jsonl"))
