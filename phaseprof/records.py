@@ -20,6 +20,9 @@ GARBAGE, OUTSIDE, STOPPED = "garbage", "outside Python", "unknown (search stoppe
 NOT_FOUND = frozenset({OUTSIDE, STOPPED, ""})
 NO_ROOT = NOT_FOUND | {GARBAGE}
 
+# Contexts of a program's own autograd functions, which torch names after them; each is a node of a graph, and keeps it.
+CONTEXTS = "torch.autograd.function."
+
 _INDEX = re.compile(r"\[[^\]]*\]")
 _LENGTH = re.compile(r", [\d,]+( entries)?\)")
 _TIMES = re.compile(r" x[\d,]+$")

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from phaseprof.analysis.symptoms import Symptom
 from phaseprof.recording import format as fmt
-from phaseprof.records import GARBAGE, NO_ROOT, SOME_TIMES, without_numbers
+from phaseprof.records import CONTEXTS, GARBAGE, NO_ROOT, SOME_TIMES, without_numbers
 
 TENSORS = frozenset({"Tensor", "Parameter", "Buffer", "UntypedStorage"})
 # A type whose growth in number is known by a kind of its own.
@@ -34,15 +34,13 @@ STANDARD = frozenset({
     "builtins", "types", "functools", "collections", "weakref", "threading", "_thread", "_weakref", "_contextvars",
     "contextvars", "asyncio", "_asyncio", "torch", "typing", "string", "re",
 })  # fmt: skip
-# What the import of a module leaves behind, ours among them.
-IMPORTS = frozenset({"importlib", "_frozen_importlib", "_frozen_importlib_external", "zipimport"})
+# What the import of a module leaves behind, ours among them: loaders, and the signatures that decorators ask for.
+IMPORTS = frozenset({"importlib", "_frozen_importlib", "_frozen_importlib_external", "zipimport", "inspect"})
 # Plumbing that a program's author wrote down as such, the most telling first.
 WRITTEN = ("function", "generator", "coroutine", "partial", "method", "traceback", "frame")
 
 # Nodes of an autograd graph, as torch names them; their Python objects come and go with whoever looks at them.
 _NODE = re.compile(r"Backward\d+$|^AccumulateGrad$|^UntypedStorage$")
-# Contexts of a program's own autograd functions: each is a node of a graph, and keeps it.
-_CONTEXTS = "torch.autograd.function."
 # Types that a path shows by another name than their own.
 _SHOWN_AS = {"_lru_cache_wrapper": "lru_cache"}
 # Tables of weak references: what they list, others hold.
@@ -74,11 +72,7 @@ def carries(symptom: Symptom) -> bool:
 def is_standard(symptom: Symptom) -> bool:
     """Whether the type that grows comes with Python or with torch, and is not the program's own."""
     module = symptom.named.rpartition(".")[0]
-    return not module or module.partition(".")[0] in STANDARD
-
-
-def _is_context(name: str) -> bool:
-    return name.startswith(_CONTEXTS)
+    return not module or module.partition(".")[0] in STANDARD | IMPORTS
 
 
 @dataclass
@@ -124,7 +118,8 @@ class Cause:
     def keeps_contexts(self) -> bool:
         """Whether what a container holds are contexts of autograd functions."""
         items = (s.holder.item for s in self.of_kind("container/") if s.holder is not None)
-        return any(map(_is_context, [*(s.named for s in self.of_kind("count/")), *items]))
+        counted = (s.named for s in self.of_kind("count/") if s.subject == self.item)
+        return any(name.startswith(CONTEXTS) for name in (*counted, *items))
 
     def of_kind(self, *prefixes: str) -> list[Symptom]:
         """Symptoms whose key begins with one of the prefixes."""
@@ -249,6 +244,11 @@ def _is_part_of(part: Cause, whole: Cause) -> bool:
     return any(f"({name})" in step for name in inside for step in steps) or any(map(_WEAK.search, steps))
 
 
+def _is_of_graph(symptom: Symptom) -> bool:
+    """Whether it is graphs, or the tensors that they save."""
+    return symptom.subject in TENSORS or symptom.key.startswith(("storages/", "graph_"))
+
+
 def _is_memory(symptom: Symptom) -> bool:
     """Whether it is storages, arrays or graphs, by bytes or by the objects that show them."""
     return symptom.subject in MEMORY or symptom.key.startswith(("storages/", "arrays_bytes", "graph_"))
@@ -283,10 +283,10 @@ def _adopt_orphans(causes: list[Cause]) -> list[Cause]:
 def _belongs(orphan: Cause, home: Cause) -> bool:
     if all(key.startswith("count/") and carries(s) for key, s in orphan.symptoms.items()):
         return any(s.judgement.verdict == "leak" for s in home.symptoms.values())
-    of_memory = all(map(_is_memory, orphan.symptoms.values()))
-    if of_memory and home.keeps_contexts:
-        return True  # the graph hangs from its node, which the nodes' own C++ objects do not show
-    of_tensors = of_memory and any(map(_is_memory, home.symptoms.values()))
+    of_tensors = all(map(_is_memory, orphan.symptoms.values())) and any(map(_is_memory, home.symptoms.values()))
+    if home.keeps_contexts and all(map(_is_of_graph, orphan.symptoms.values())):
+        # The graph hangs from its node, which the nodes' own C++ objects do not show.
+        return not _phases(orphan) or not _phases(home) or bool(_phases(orphan) & _phases(home))
     if of_tensors and not _phases(orphan):
         return True
     return bool(_phases(home) & _phases(orphan)) and (of_tensors or _fits(home, orphan))

@@ -84,9 +84,11 @@ def counter_causes(
             continue
         plain = replace(_plain(process, symptom, kind, horizon), subject=subject)
         if metric == "shm_user_segments" and plain.phase in (None, OUTSIDE):
-            continue  # other programs of this user make segments too, whenever they like
+            # Other programs of this user make segments too, whenever they like.
+            plain = replace(plain, verdict="growing")
         found.append(_joined(plain, symptom, _companion(kind, symptom, symptoms, known, trifles)))
-    return [*found, *_native(process, symptoms, [*leaks, *found], horizon), *_device(process, symptoms, leaks, horizon)]
+    native = _native(process, symptoms, [*known, *found], horizon)
+    return [*found, *native, *_device(process, symptoms, leaks, horizon)]
 
 
 def is_explained(leak: Finding, counted: Sequence[Finding]) -> bool:
@@ -111,7 +113,8 @@ def _companion(
     The counter's verdict is theirs too: it was read at every generation.
     """
     leaks = [f for f in known if f.verdict == "leak"]
-    growing = [f for f in [*known, *trifles] if f.verdict in ("leak", "growing", "too short") and f.holder]
+    small = [f for f in trifles if f.verdict == "leak" or _in_step(f, symptom)]
+    growing = [f for f in [*known, *small] if f.verdict in ("leak", "growing", "too short") and f.holder]
     found = next((f for f in [*leaks, *growing] if f.subject in COMPANIONS[kind]), None)
     if found is None and kind == "descriptors":
         found = next((f for f in leaks if _in_step(f, symptom)), None)
@@ -216,9 +219,10 @@ def _beyond_objects(
 
 
 def _blocks(symptoms: Mapping[str, Symptom], known: Sequence[Finding]) -> tuple[Symptom | None, str, float]:
-    """Small objects of Python's own allocator that nothing found so far accounts for."""
+    """Small objects of Python's own allocator where nothing was found that may account for them."""
     blocks = symptoms.get("python_blocks")
-    if known or blocks is None or blocks.judgement.verdict != "leak":
+    is_told = any(f.verdict == "leak" or f.holder for f in known)
+    if is_told or blocks is None or blocks.judgement.verdict != "leak":
         return None, "objects", 0.0
     return blocks, "objects", blocks.judgement.slope_low * BLOCK_BYTES
 
@@ -232,11 +236,12 @@ def _unexplained(process: ProcessRun, counter: Symptom, kind: str, rate: float, 
         finding = replace(finding, advice=advise(known_as, None, ()))
         return replace(finding, summary=summarise(finding, rate, known_as=known_as))
     holder = place.holder
-    verdict = "filling" if 0 <= holder.bound_length < holder.bound else finding.verdict
     finding = replace(
-        finding, verdict=verdict, kind=place.kind, subject=place.subject, holder=tuple(holder.steps),
+        finding, kind=place.kind, subject=place.subject, holder=tuple(holder.steps),
         advice=advise(place.kind, place.subject, tuple(holder.steps)),
     )  # fmt: skip
+    if 0 <= holder.bound_length < holder.bound:
+        finding = replace(finding, verdict="filling", eta_s=None)
     return replace(finding, summary=f"{summarise(finding, rate)} (as one look at the end tells: as much lies there)")
 
 

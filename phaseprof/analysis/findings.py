@@ -32,8 +32,8 @@ LEAST_BYTES = 1024.0
 # somebody does.
 LEAST_ANONYMOUS_BYTES = 65536.0
 MOST_FINDINGS = 10
-# Blocks of Python's allocator that a recording with a few phases and counters adds in a generation.
-OWN_BLOCKS = 150.0
+# Blocks of Python's allocator a generation that anybody may add.
+FEW_BLOCKS = 150.0
 # Dead cycles are a leak only where no collection comes in this many generations: a sawtooth needs time to show.
 GARBAGE_GENERATIONS = 12
 
@@ -140,7 +140,7 @@ def _backing(symptoms: Mapping[str, Symptom], main: Symptom, rate: float) -> Sym
         if symptom is not None and symptom.judgement.verdict == "leak" and symptom.judgement.slope >= 0.3 * rate > 0:
             return symptom
     blocks = symptoms.get("python_blocks")
-    if blocks is None or blocks.judgement.verdict != "leak" or blocks.judgement.slope_low < OWN_BLOCKS:
+    if blocks is None or blocks.judgement.verdict != "leak" or blocks.judgement.slope_low < FEW_BLOCKS:
         return None
     return blocks if blocks.judgement.slope * ITEM_BYTES >= 0.1 * rate > 0 else None
 
@@ -158,8 +158,15 @@ def _verdict(process: ProcessRun, cause: Cause, main: Symptom, backing: Symptom 
         return "filling"
     # Full: what grew until then grows no more, and the readings are too few to say otherwise, unless an exact counter
     # rose for longer than one item a generation takes to fill it.
-    is_outlived = backing is not None and len(backing.evidence.values) >= holder.bound + ENOUGH
+    is_outlived = backing is not None and _turns_of_rise(backing) >= holder.bound + ENOUGH
     return "plateau" if len(main.evidence.values) < ENOUGH and not is_outlived else "leak"
+
+
+def _turns_of_rise(symptom: Symptom) -> int:
+    """For how many generations a series has been rising."""
+    since = symptom.judgement.since
+    generations = symptom.evidence.generations
+    return generations[-1] + 1 - (generations[0] if since is None else since)
 
 
 def _newest_generation(process: ProcessRun, main: Symptom) -> int:

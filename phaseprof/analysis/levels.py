@@ -48,11 +48,12 @@ def find_place(process: ProcessRun, counter: Symptom) -> Place | None:
 
 
 def _find_container(process: ProcessRun, grown: float) -> Place | None:
-    """Choose the longest container that holds about as many items as blocks were added."""
+    """Choose the longest container that holds about as many items as blocks were added, and was not followed before."""
+    newest = {holder.subject: holder for holder in process.holders if holder.subject.startswith("container/")}
     fitting = [
         holder
-        for holder in process.holders
-        if holder.subject.startswith("container/") and _is_told(holder) and accounts_for(holder.length, grown)
+        for key, holder in newest.items()
+        if _is_told(holder) and accounts_for(holder.length, grown) and len(process.series.get((AT, key), ())) < 2
     ]
     best = max(fitting, key=lambda holder: holder.length, default=None)
     return None if best is None else Place("container", best.container.rpartition(".")[2], best)

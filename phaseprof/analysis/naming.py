@@ -29,7 +29,7 @@ def name_kind(cause: Cause) -> tuple[str, str | None]:
         return "garbage", _telling(cause) or ("Tensor" if cause.of_kind("storages/") else _of_ring(inside, item))
     if _holds_graph(cause) and (item in TENSORS or cause.ends_at_plumbing or cause.keeps_contexts):
         return "autograd graph", "Tensor"
-    if item in KIND_OF_TYPE:
+    if item in KIND_OF_TYPE and not cause.ends_at_plumbing:
         return KIND_OF_TYPE[item], item
     if not cause.ends_at_plumbing:
         return "objects", item

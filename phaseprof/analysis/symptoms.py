@@ -37,6 +37,8 @@ SHOWN = 0.25
 FREED_SHARE = 0.3
 # Readings that can be judged by themselves, of a whole series or since a collection of ours.
 ENOUGH = 8
+# Numbers of which Python keeps one each.
+SMALL_INTS = 256
 # Families whose members are followed one by one; of all others only the level is known.
 FOLLOWED = ("count/", "watched/", "storages/", "arrays", "graph", "container/")
 
@@ -155,6 +157,8 @@ def _judge(process: ProcessRun, key: str, series: Series) -> Judgement | None:
         return None
     ours = sorted({record.g for record in process.collected})
     generations, values = series.generations, list(series.values)
+    if key == "python_blocks":
+        values = without_our_readings(process, series)
     if key.startswith(FOLLOWED):
         values = without_our_collections(series, ours)
     elif ours and key in LEVELS:  # what they take off is more than the suspects' part: no mending
@@ -168,6 +172,14 @@ def _judge(process: ProcessRun, key: str, series: Series) -> Judgement | None:
         flags = dict(zip(collections.generations, collections.values, strict=True))
         after = [bool(flags.get(g, 0.0)) for g in generations]
     return judge(values, generations, after_collection=after)
+
+
+def without_our_readings(process: ProcessRun, series: Series) -> list[float]:
+    """Take off the blocks that the recording itself holds: a number for each reading, and two past 256 generations."""
+    kept = [np.asarray(one.generations, np.int64) for one in (*process.series.values(), *process.charges.values())]
+    at = np.sort(np.concatenate(kept))
+    own = at.searchsorted(series.generations, "right") + at[at > SMALL_INTS].searchsorted(series.generations, "right")
+    return [value - taken for value, taken in zip(series.values, own.tolist(), strict=True)]
 
 
 def _telling_stretch(generations: Sequence[int], collections: Sequence[int]) -> tuple[int, int]:

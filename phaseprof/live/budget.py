@@ -11,6 +11,8 @@ from contextlib import contextmanager
 CREDIT_NS, STEADY = 25_000_000, 0.5
 # While memory in use rises and nobody is known to hold it.
 HASTE = 0.7
+# What a reading at a boundary is taken to cost before the first.
+FIRST_READING_NS = 50_000
 
 
 class Budget:
@@ -50,8 +52,14 @@ class Budget:
         """How much may be spent now; infinite without a bound."""
         if self.share is None:
             return float("inf")
+        return CREDIT_NS + self.earned_ns(None) - self.total_ns
+
+    def earned_ns(self, since: int | None) -> float:
+        """What the share has come to since a moment, or since the profiler began; infinite without a bound."""
+        if self.share is None:
+            return float("inf")
         pace = HASTE if self.is_urgent else STEADY
-        return CREDIT_NS + pace * self.share * self.wall_ns - self.total_ns
+        return pace * self.share * (self.clock() - (self._began if since is None else since))
 
     def estimate_ns(self, job: str, fallback_ns: int) -> int:
         """What ``job`` cost the last time, or ``fallback_ns`` if it never ran."""
@@ -111,20 +119,34 @@ class WholeTurns:
         self._credit_ns = credit_ns
         self._turn: int | None = None
         self._is_on = self._has_gap = False
-        self._n_seen, self._n_expected = 0, 1
+        self._n_seen = self._n_read = 0
+        self._spent_before = 0
+        self._each_ns, self._n_expected = float(FIRST_READING_NS), 1
 
     def admits(self, turn: int) -> bool:
         """Tell whether a boundary of this generation is read."""
         if self._budget.share is None:
             return True
-        each, room = self._budget.estimate_ns(self.job, 50_000), self._room_ns()
+        room = self._room_ns()
         if turn != self._turn:
-            self._turn, self._n_expected, self._n_seen = turn, max(1, self._n_seen), 0
-            self._is_on = each * self._n_expected <= room
+            self._begin(turn)
+            self._is_on = self._each_ns * self._n_expected <= room
         self._n_seen += 1
-        self._is_on = self._is_on and each <= room + self._credit_ns
+        self._is_on = self._is_on and self._each_ns <= room + self._credit_ns
+        self._n_read += self._is_on
         self._has_gap = self._has_gap or not self._is_on
         return self._is_on
+
+    def _begin(self, turn: int) -> None:
+        spent = self._budget.spent_ns[self.job]
+        if self._n_read:  # the mean of a generation: one slow reading must not switch the rest off
+            self._each_ns = (spent - self._spent_before) / self._n_read
+        self._turn, self._n_expected, self._spent_before = turn, max(1, self._n_seen), spent
+        self._n_seen = self._n_read = 0
+
+    def was_whole(self, turn: int) -> bool:
+        """Tell whether every boundary of a generation so far was read."""
+        return self._budget.share is None or (self._turn == turn and self._is_on)
 
     def take_gap(self) -> bool:
         """Tell whether boundaries went unread since this was last asked."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from phaseprof.live import suspicion
+from phaseprof.probes.typeids import is_among
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class ContainerWatch:
     def __init__(self) -> None:
         self._ids = np.empty(0, np.int64)
         self._lengths = np.empty(0, np.int64)
+        self._new = np.empty(0, np.int64)
         self._n_fresh, self._is_whole = 0, True
         self.at = -1  # generation of the newest look
         self.growing: dict[int, GrowingContainer] = {}
@@ -63,12 +65,17 @@ class ContainerWatch:
         self.at = generation
         self._keep(now, whole=whole)
 
+    def was_seen_before(self, identity: int) -> bool:
+        """Whether a look before the newest one knew the container."""
+        return identity not in self._new
+
     def _keep(self, now: Mapping[int, tuple[str, int, int]], *, whole: bool) -> None:
         ids = np.fromiter(now, np.int64, len(now))
+        self._new = ids[~is_among(ids, np.sort(self._ids))]
         lengths = np.fromiter((length for _, length, _ in now.values()), np.int64, len(now))
         self._n_fresh = len(now)
         if not whole:
-            unseen = ~np.isin(self._ids, ids)
+            unseen = ~is_among(self._ids, np.sort(ids))
             ids, lengths = np.append(ids, self._ids[unseen]), np.append(lengths, self._lengths[unseen])
         self._ids, self._lengths, self._is_whole = ids, lengths, whole
 

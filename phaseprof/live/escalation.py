@@ -117,7 +117,6 @@ class Escalation:
             for key, value in zip(counted, read_together(list(counted.values())), strict=True):
                 if value is not None:
                     self.open[key].deltas.see(value, owner)
-                    self.open[key].followed.add(self._generation)
 
     def _read(self, owner: str | None, *, complete: bool = False) -> None:
         """Read every investigation that follows births.
@@ -185,6 +184,7 @@ class Escalation:
         self._disown()
         for one in list(self.open.values()):
             if one.stage == "births":
+                one.deltas.end_turn(whole=one.counter is None or self._counters.was_whole(generation))
                 self._tell_births(one)
             if one.stage == "holders":
                 ready.append(one)
@@ -239,7 +239,7 @@ class Escalation:
         waited = self._generation - one.began
         if one.family is None:
             deltas = one.deltas.by_phase()
-            n_followed = waited if one.counter is None else min(waited, len(one.followed))
+            n_followed = waited if one.counter is None else min(waited, one.deltas.n_turns)
             if n_followed >= FOLLOWED or waited > PATIENCE or (at_last and deltas):
                 self._record_births(one, {phase: [delta, 0.0] for phase, delta in deltas.items() if delta}, n_followed)
                 one.phase = max(deltas, key=lambda phase: deltas[phase], default=None)
@@ -288,8 +288,10 @@ class Escalation:
             choices = find_holder_choices(asked, limits=Limits(deadline_s=deadline_s), ignore=[id(asked)])
             for one, begin, end in spans:
                 each = graph_bytes(asked[begin:end]) if one.key == "graph" else own_bytes(asked[begin:end])
-                item = item_of(asked[begin]) if one.container is not None and end > begin else ""
-                self._tell_holder(one, choices[begin:end], each, item)
+                item, length = "", -1
+                if one.container is not None and end > begin:
+                    item, length = item_of(asked[begin]), len(asked[begin])  # type: ignore[arg-type]  # exact builtins
+                self._tell_holder(one, choices[begin:end], each, item, length)
         finally:
             asked.clear()
 
@@ -310,14 +312,14 @@ class Escalation:
         return one.family.pick(view, one.sample, most)
 
     def _tell_holder(
-        self, one: Investigation, choices: Sequence[Sequence[HolderPath]], each: int, item: str
+        self, one: Investigation, choices: Sequence[Sequence[HolderPath]], each: int, item: str, length: int
     ) -> None:
         firsts = [paths[0] for paths in choices if paths]
         if not firsts:
             self._close(one)
             return
         path, explains = common_path(firsts)
-        record = self._holder_record(one, path, explains, len(choices))
+        record = self._holder_record(one, path, explains, len(choices), length)
         record.retained_bytes = each
         items = [item_after(path.steps, *(path.container or ("", -1))) for path in firsts]
         if len(set(items)) > max(2, len(items) // 2):  # classes made on the go: each has a name of its own
@@ -337,10 +339,12 @@ class Escalation:
         else:
             self._close(one)
 
-    def _holder_record(self, one: Investigation, path: HolderPath, explains: int, asked: int) -> fmt.Holder:
+    def _holder_record(
+        self, one: Investigation, path: HolderPath, explains: int, asked: int, own_length: int
+    ) -> fmt.Holder:
         container, length = path.container or ("", -1)
         if one.container is not None:  # the suspect is the container itself
-            container, length = one.subject, int(one.container.length(costly=False) or -1)
+            container, length = one.subject, own_length
         return fmt.Holder(
             t=self._clock(), g=self._generation, subject=one.key, steps=list(path.steps), root=path.root,
             reason=path.reason, explains=explains, asked=asked, container=container, length=length,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.live import families, suspects, suspicion
@@ -70,6 +70,7 @@ class Inspector:
         self._gc = GcWatch()
         self._counts: dict[str, int] = {}
         self._last_done: dict[str, int] = {}
+        self._done_at: dict[str, int] = {}
         self._told_gone: set[str] = set()
         self._n_types = self._n_hasty = self._n_walks = 0
         self._last_read = dict.fromkeys(("counters", *SLOW), self._clock())
@@ -108,15 +109,11 @@ class Inspector:
         self._budget.is_urgent = (
             self._budget.share is not None and self.suspects.is_urgent() and not self.escalation.has_named
         )
-        n_objects = self.suspects.n_objects() or USUAL_HEAP
-        for job in sorted(FIRST_COST, key=lambda j: (self._last_done.get(j, -1), FIRST_COST[j])):
-            if not self._is_due(job, generation):
-                continue
-            if not self._budget.admits(job, FIRST_COST[job] * n_objects):
-                break  # what waited longest goes first: a cheaper job would spend what this one saves up
+        for job in self._due(generation):
             with self._budget.spending(job):
                 broken += self._do(job, generation)
             self._last_done[job] = generation
+            self._done_at[job] = self._clock()
         self.escalation.at_generation_end(generation)
         with self._budget.spending("suspicion"):
             self.suspects.look(generation, readings=2 if self._budget.is_urgent else suspicion.LEAST_READINGS)
@@ -124,6 +121,26 @@ class Inspector:
         if generation % 10 == 0:
             self._recorder.add(self.cost(generation))
         return broken
+
+    def _due(self, generation: int) -> Iterator[str]:
+        """Yield the jobs that there is room for, what waited longest first.
+
+        While one waits for room, each other may spend a quarter of what was earned since it was last done: else cheap
+        jobs would spend what a dear one saves up, or a dear one keep cheap ones waiting for as long as it takes.
+        """
+        n_objects = self.suspects.n_objects() or USUAL_HEAP
+        one_waits = False
+        for job in sorted(FIRST_COST, key=lambda j: (self._last_done.get(j, -1), FIRST_COST[j])):
+            if not self._is_due(job, generation):
+                continue
+            cost_ns = FIRST_COST[job] * n_objects
+            is_modest = self._budget.estimate_ns(job, cost_ns) <= 0.25 * self._budget.earned_ns(self._done_at.get(job))
+            if (one_waits and not is_modest) or self._saves_up():
+                self._budget.skipped[job] += 1
+            elif self._budget.admits(job, cost_ns):
+                yield job
+            else:
+                one_waits = True
 
     def _has_time_for(self, job: str) -> bool:
         """Whether counters fit into the budget of the time since they were last read, whatever else was spent.
@@ -141,10 +158,9 @@ class Inspector:
     def _is_due(self, job: str, generation: int) -> bool:
         if job == "watched":  # a census of types counts them too
             is_counted = self._budget.share is not None and self._last_done.get("types") == generation
-            return bool(self._watches.entries) and not is_counted and not self._saves_up()
+            return bool(self._watches.entries) and not is_counted
         if job == "tracked":
-            is_turn = generation % self._settings.track_every == 0
-            return bool(self._tracked.getters) and is_turn and not self._saves_up()
+            return bool(self._tracked.getters) and generation % self._settings.track_every == 0
         if self._budget.share is None:
             eager = generation < SETTLED or (self.suspects.is_rising() and generation < DECIDED)
             walks = (eager or generation % TYPES_EVERY == 0) and self._may_walk()
@@ -157,8 +173,6 @@ class Inspector:
         A walk costs four times a census, so it waits until exact counters of the allocators rise while nothing that
         was counted explains it.  In haste a census lists containers as well, which makes most walks needless.
         """
-        if self._saves_up():
-            return False
         since = generation - self._last_done.get(job, -TYPES_EVERY)
         is_explained = self.escalation.has_named or self.escalation.follows_things
         if job == "types":

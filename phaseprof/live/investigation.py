@@ -21,7 +21,6 @@ class Investigation:
     counter: Reader | None = None
     births: BirthLedger = field(default_factory=BirthLedger)
     deltas: DeltaLedger = field(default_factory=DeltaLedger)
-    followed: set[int] = field(default_factory=set)  # generations in which the counter was read
     phase: str | None = None
     rate: float = 0.0  # how much the family rose per generation when it was suspected; 0: not known
     stage: str = "births"

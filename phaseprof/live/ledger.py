@@ -116,18 +116,32 @@ class BirthLedger:
 
 
 class DeltaLedger:
-    """Charges the changes of one counter to the phases in which they happened."""
+    """Charges the changes of one counter to the phases in which they happened, by whole generations.
+
+    Attributes:
+        n_turns: generations that count.
+    """
 
     def __init__(self) -> None:
+        self.n_turns = 0
         self._last: float | None = None
         self._sums: dict[str, float] = {}
+        self._open: dict[str, float] = {}
 
     def see(self, value: float, owner: str | None) -> None:
         """Take in a reading; the change since the one before belongs to ``owner``."""
         if self._last is not None:
             phase = OUTSIDE if owner is None else owner
-            self._sums[phase] = self._sums.get(phase, 0.0) + value - self._last
+            self._open[phase] = self._open.get(phase, 0.0) + value - self._last
         self._last = value
+
+    def end_turn(self, *, whole: bool) -> None:
+        """A generation ends; of one whose boundaries were not all read nothing counts."""
+        if whole and self._last is not None:
+            self.n_turns += 1
+            for phase, change in self._open.items():
+                self._sums[phase] = self._sums.get(phase, 0.0) + change
+        self._open.clear()
 
     def by_phase(self) -> dict[str, float]:
         """Return the change of the counter in each phase whose boundaries were read."""

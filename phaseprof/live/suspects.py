@@ -68,7 +68,10 @@ class Suspects:
 
     def is_urgent(self) -> bool:
         """Whether they rise by enough, and have not stopped: a buffer that is full is no reason for haste."""
-        return any(suspicion.rises_still(self.series(metric), least) for metric, least in ALLOCATORS.items())
+        return any(
+            suspicion.rises_still(self.series(metric), least + self._own_growth(metric))
+            for metric, least in ALLOCATORS.items()
+        )
 
     def look(self, generation: int, *, readings: int = suspicion.LEAST_READINGS, is_last: bool = False) -> None:
         """Start an investigation of everything that looks suspicious and is not looked at already.
@@ -92,7 +95,7 @@ class Suspects:
             generation: ordinal of the current one.
             containers: as a walk lists them.
         """
-        grown, blocks = map(self._grown, ALLOCATORS)
+        grown, blocks = self._grown("malloc_in_use_bytes"), self._grown("python_blocks")
         sums: dict[str, families.Family] = {
             "arrays_bytes": families.ArrayFamily(), "storages/cpu_bytes": families.StorageFamily(),
         }  # fmt: skip
@@ -101,17 +104,25 @@ class Suspects:
             if series is not None and len(series) == 1 and accounts_for(series.last, grown):
                 self._start_if_wanted(Investigation(family.key, family.subject, generation, family=family))
         large = [(length, key) for key, (_, length, _) in containers.items() if accounts_for(length, blocks)]
-        for _, identity in sorted(large, reverse=True)[:MOST_CONTAINERS]:
+        unknown = [key for _, key in sorted(large, reverse=True) if not self.containers.was_seen_before(key)]
+        for identity in unknown[:MOST_CONTAINERS]:
             kind = containers[identity][0].rpartition(".")[2]
             container = families.ContainerFamily(_container_key(kind, identity), kind, identity)
             self._start_if_wanted(Investigation(container.key, kind, generation, container=container))
 
     def _grown(self, metric: str) -> float:
-        """By how much a counter that rises has risen since the warm-up."""
+        """By how much a counter that rises has risen since the warm-up, without what the recording itself takes."""
         series = self.series(metric)
         if series is None or suspicion.rise(series) <= 0:
             return 0.0
-        return series.last - series.values[min(suspicion.WARM_UP, len(series) - 1)]
+        begin = min(suspicion.WARM_UP, len(series) - 1)
+        turns = series.generations[-1] - series.generations[begin]
+        return series.last - series.values[begin] - turns * self._own_growth(metric)
+
+    def _own_growth(self, metric: str) -> float:
+        """What a generation's readings add to a counter: each is a number that Python's allocator holds."""
+        model = self._recorder.model
+        return len(model.series) + len(model.charges) if metric == "python_blocks" else 0.0
 
     def _start_if_wanted(self, suspect: Investigation) -> None:
         if self._escalation.wants(suspect.key, suspect.began):

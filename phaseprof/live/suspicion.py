@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from phaseprof.recording.series import Series
+from phaseprof.records import CONTEXTS
 
 # The first generations import, compile and allocate for good; what rises only there is not worth a look.
 WARM_UP = 2
@@ -86,8 +87,6 @@ _LIBRARIES = ("torch", "numpy", "phaseprof", "asyncio", "concurrent", "threading
               "_frozen_importlib_external", "zipimport", "types", "re", "enum", "abc",
               "typing", "inspect", "sre_parse")  # fmt: skip
 _TELLING = frozenset({"Tensor", "Parameter", "ndarray", "Thread", "Process", "type", "SharedMemory", "socket", "Popen"})
-# Contexts of the program's own autograd functions, which torch names after them.
-_CONTEXTS = "torch.autograd.function"
 PLUMBING_TIER = 2
 
 
@@ -95,6 +94,6 @@ def type_tier(metric: str) -> int:
     """Rank a type by how much its name tells: the user's own, then tensors and the like, then plumbing and builtins."""
     name = metric.removeprefix("count/")
     module, _, short = name.rpartition(".")
-    if short in _TELLING or module == _CONTEXTS:
+    if (short in _TELLING and module != "inspect") or name.startswith(CONTEXTS):
         return 1
     return PLUMBING_TIER if not module or module.partition(".")[0] in _LIBRARIES else 0

@@ -381,8 +381,24 @@ def test_a_graph_hangs_from_the_contexts_that_a_container_keeps(item: str, n_cau
 
 
 @pytest.mark.parametrize(
+    ("key", "phase", "n_causes"),
+    [
+        ("graph_nodes", "train", 1), ("graph_nodes", "load", 2), ("storages/cpu_bytes", "", 1), ("arrays_bytes", "load", 2),
+    ],
+)  # fmt: skip
+def test_contexts_keep_graphs_of_their_own_phase(key: str, phase: str, n_causes: int) -> None:
+    place = held("container/list@7f", ("probe (Probe)", ".contexts (list, 90)"), item=CONTEXT, length=90)
+    kept = symptom("container/list@7f", holder=place, births=born("container/list@7f", train=3))
+    filed = {"arrays_bytes": "arrays", "storages/cpu_bytes": "storages"}.get(key, "graph")
+    inner = symptom(key, holder=in_c(filed), births=born(filed, **{phase: 9}) if phase else None)
+
+    assert len(joined(kept, inner)) == n_causes
+
+
+@pytest.mark.parametrize(
     ("name", "expected"),
     [
+        ("inspect.Parameter", True), ("torch.nn.parameter.Parameter", False),
         ("_frozen_importlib_external.FileFinder", True), ("importlib.machinery.ModuleSpec", True),
         ("user.FileFinder", False), ("FileFinder", False),
     ],

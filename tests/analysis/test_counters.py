@@ -52,7 +52,10 @@ def test_a_counter_that_rises_is_a_finding(
 def test_segments_that_no_phase_makes_may_be_another_programs(phases: dict[str, float]) -> None:
     births = [born("shm_user_segments", 1, **phases)] if phases else []
 
-    assert find_leaks(record({"shm_user_segments": rising(1)}, births)) == ()
+    finding = only(record({"shm_user_segments": rising(1)}, births))
+
+    assert finding.verdict == "growing"
+    assert "not (yet) a leak" in finding.summary
 
 
 @pytest.mark.parametrize("curve", [5.0, lambda g: 5.0 + g % 3, lambda g: 5.0 + (g > 9)])
@@ -112,6 +115,18 @@ def test_objects_that_come_with_a_counter_give_it_their_holder_and_phase(
     assert (finding.kind, finding.subject, finding.phase) == (kind, subject, "train")
     assert finding.holder[:3] == LOSSES[:3]
     assert {e.metric for e in finding.evidence} == {metric, f"count/{type_name}"}
+
+
+@pytest.mark.parametrize(("per_generation", "is_taken"), [(1.0, True), (40.0, False)])
+def test_trifles_give_their_holder_only_where_they_grow_in_step(per_generation: float, is_taken: bool) -> None:
+    key = "count/builtins.memoryview"
+    steps = ("module cache.views (list, 90)", "[-1] memoryview")
+    process = seldom(key, {LAST - 5: 0.0, LAST: 5 * per_generation}, "shm_segments", 1.0)
+    process.add(held(key, steps, item="memoryview", each=1))
+
+    finding = next(f for f in find_leaks(process) if f.kind == "shared memory")
+
+    assert finding.holder == (steps if is_taken else ())
 
 
 @pytest.mark.parametrize("each", [100, 9999])

@@ -210,6 +210,17 @@ def test_filling_is_told_beside_a_leak() -> None:
     assert [finding.verdict for finding in find_leaks(process)] == ["leak", "filling"]
 
 
+def test_a_counter_that_began_to_rise_late_does_not_outlive_a_bound() -> None:
+    process = ProcessRun()
+    for g in range(60):
+        process.add(fmt.Metrics(g, g, {"malloc_in_use_bytes": 1e8 + 1e5 * max(0, g - 45)}))
+    for g in (58, 59):
+        process.add(fmt.Metrics(g, g, {"n_objects": 1e5, EPISODES: 10.0 * g}))
+    process.add(held(EPISODES, bound=12, bound_length=12, each=9999))
+
+    assert next(f for f in find_leaks(process) if f.subject == "Episode").verdict != "leak"
+
+
 @pytest.mark.parametrize(("bound", "verdict"), [(12, "leak"), (13, "plateau")])
 def test_a_counter_that_rose_for_longer_than_a_bound_takes_to_fill_outlives_it(bound: int, verdict: str) -> None:
     """Twenty generations, of which one item each would have filled twelve places eight generations ago."""
@@ -383,7 +394,7 @@ def counted_seldom(metric: str, slope: float) -> Finding:
     ("metric", "slope", "verdict"),
     [
         ("malloc_in_use_bytes", 3010.0, "leak"), ("malloc_in_use_bytes", 2990.0, "too short"),
-        ("python_blocks", 151.0, "leak"), ("python_blocks", 149.0, "too short"),
+        ("python_blocks", 160.0, "leak"), ("python_blocks", 145.0, "too short"),
     ],
 )  # fmt: skip
 def test_counters_that_fit_bear_out_what_was_counted_seldom(metric: str, slope: float, verdict: str) -> None:

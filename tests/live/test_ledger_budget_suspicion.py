@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phaseprof.live.budget import CREDIT_NS, HASTE, STEADY, Budget, WholeTurns
-from phaseprof.live.ledger import BirthLedger, DeltaLedger
+from phaseprof.live.ledger import UNSEEN, BirthLedger, DeltaLedger
 from phaseprof.live.suspicion import candidates, rise, rises_still
 from phaseprof.recording.model import OUTSIDE
 from phaseprof.recording.series import Series
@@ -125,6 +125,7 @@ def test_deltas_add_up_to_the_change(readings: list[tuple[str | None, float]]) -
 
     for owner, value in readings:
         ledger.see(value, owner)
+    ledger.end_turn(whole=True)
 
     assert sum(ledger.by_phase().values()) == pytest.approx(readings[-1][1] - readings[0][1], abs=1e-3)
 
@@ -135,7 +136,25 @@ def test_a_delta_belongs_to_the_phase_before_the_reading() -> None:
     for owner, value in ((None, 5.0), ("a", 7.0), (None, 6.0), ("a", 8.0)):
         ledger.see(value, owner)
 
+    assert ledger.by_phase() == {}
+    ledger.end_turn(whole=True)
+
     assert ledger.by_phase() == {"a": 4.0, OUTSIDE: -1.0}
+    assert ledger.n_turns == 1
+
+
+def test_of_a_turn_that_was_read_in_part_nothing_counts() -> None:
+    ledger = DeltaLedger()
+    ledger.see(1.0, None)
+    ledger.see(5.0, "a")
+    ledger.end_turn(whole=False)
+
+    ledger.see(6.0, UNSEEN)
+    ledger.see(8.0, "b")
+    ledger.end_turn(whole=True)
+
+    assert ledger.by_phase() == {"b": 2.0}
+    assert ledger.n_turns == 1
 
 
 # --- budget -----------------------------------------------------------------------------------------------------
@@ -208,6 +227,25 @@ def test_one_that_turns_out_longer_is_given_up(turns: tuple[WholeTurns, Budget, 
     clock.now += 10**12
     assert pass_boundaries(turns, 1, 8) == [True] * 8
     assert not whole.take_gap()
+
+
+def test_one_slow_reading_does_not_switch_the_rest_off(turns: tuple[WholeTurns, Budget, Clock]) -> None:
+    whole, budget, clock = turns
+    clock.now += 10**9
+    for n in range(20):
+        assert whole.admits(0)
+        with budget.spending("job"):
+            clock.now += 3_000_000 if n == 19 else 10_000
+    clock.now += 10**9
+
+    assert whole.admits(1)
+
+
+def test_a_turn_is_whole_when_all_of_it_was_read(turns: tuple[WholeTurns, Budget, Clock]) -> None:
+    pass_boundaries(turns, 0, 3)
+    assert turns[0].was_whole(0)
+    pass_boundaries(turns, 1, 3)
+    assert not turns[0].was_whole(1)
 
 
 def test_without_a_bound_every_boundary_is_read() -> None:

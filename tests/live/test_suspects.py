@@ -29,6 +29,7 @@ def look(
     suspects = Suspects(SimpleNamespace(model=model), escalation, {}, lambda: 0)  # type: ignore[arg-type]
 
     listed = {identity: ("builtins.dict", length, 8 * length) for identity, length in (containers or {}).items()}
+    suspects.containers.see(listed, LAST)
     suspects.look_at_levels(LAST, listed)
 
     return set(escalation.open)
@@ -50,10 +51,26 @@ def test_containers_of_as_many_items_as_blocks_were_added() -> None:
     assert found == {"container/dict@1", "container/dict@4"}
 
 
+def test_containers_that_an_earlier_look_knew_are_judged_by_their_growth() -> None:
+    model = ProcessRun()
+    for g in range(LAST + 1):
+        model.add(fmt.Metrics(g, g, {"python_blocks": 6e5 + 1000 * g}))
+    escalation = Escalation(Budget(0.02, lambda: 0), model.add, lambda: 0)
+    suspects = Suspects(SimpleNamespace(model=model), escalation, {}, lambda: 0)  # type: ignore[arg-type]
+    listed = {1: ("builtins.dict", 7000, 9)}
+    suspects.containers.see(listed, LAST - 1)
+    suspects.containers.see({**listed, 2: ("builtins.dict", 7001, 9)}, LAST)
+
+    suspects.look_at_levels(LAST, {**listed, 2: ("builtins.dict", 7001, 9)})
+
+    assert set(escalation.open) == {"container/dict@2"}
+
+
 @pytest.mark.parametrize(
     ("name", "is_plumbing"),
     [
         ("count/torch.autograd.function.ClipBackward", False), ("count/torch.nn.modules.linear.Linear", True),
+        ("count/inspect.Parameter", True), ("count/torch.nn.parameter.Parameter", False),
         ("count/_frozen_importlib_external.FileFinder", True), ("count/user.Episode", False), ("count/dict", True),
     ],
 )  # fmt: skip
