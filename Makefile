@@ -18,8 +18,8 @@ METADATA := setup.cfg pyproject.toml
 SCENARIO ?= none
 TOOL ?= phaseprof
 ARGS ?=
-# Two workers suit the smallest machine; the suite is too short to gain from many.  Who is done takes from the other:
-# the tests that walk a large heap without a budget lie together.
+# Two workers suit the smallest machine; the suite is too short to gain from many.  A worker that is done takes tests from
+# the other, since those that walk a large heap without a budget lie together.
 WORKERS ?= 2
 PYTEST := -m pytest -q -n $(WORKERS) --dist worksteal
 

@@ -4,8 +4,9 @@
 
 The demo's trainer runs in one process, with phaseprof on in every other generation (on, off, off, on, ...; a call that
 is switched off costs a quarter of a microsecond, and the profiler's clock stands still meanwhile).  So neither the luck
-of a process with its place in memory nor a machine that slows down favours one side.  A round's figure is the quotient
-of the sums, the row's the median of the rounds.  CPU time counts our threads too, wall time what others do.  That the
+of a process with its place in memory nor a machine that slows down favours one side; that half of the switched-off
+generations find the caches as a census left them favours ours a little.  A round's figure is the quotient of the sums,
+the row's the median of the rounds.  CPU time counts our threads too, wall time what others do.  That the
 training comes out the same, and what memory it takes, is checked with two more processes: bare, and on throughout.
 """
 
@@ -19,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 ROUNDS, ROUNDS_QUICK = 6, 1
 # With phaseprof on; as many are run with it off.
@@ -28,7 +30,7 @@ BOUND = 1.02
 MOST_OWN_BYTES = 64_000_000
 
 
-def run_arm(arm: str, scenario: str, generations: int) -> dict[str, list[list[float]]]:
+def run_arm(arm: str, scenario: str, generations: int) -> dict[str, Any]:
     """Run one arm in a process of its own; see ``loop_arm`` for what it says."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, str(Path(__file__).with_name("loop_arm.py")), arm, scenario, str(generations)]
@@ -98,7 +100,7 @@ def rows(quick: bool) -> list[dict[str, object]]:
 
     Returns:
         Rows of ``name``, ``ours`` and ``peer`` (seconds or bytes), ``peer_name``, ``ratio`` and ``bound``; none without
-        torch. Takes half a minute if quick, else six.
+        torch. Takes half a minute if quick, else six minutes.
     """
     try:
         import torch  # noqa: F401 - asked for on purpose: the trainer needs it

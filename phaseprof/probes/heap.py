@@ -72,7 +72,7 @@ def read_heap(
 
     Cost: 45 ns an object for the list shared by all; 80 for counts, 40 for containers and 20 for storages besides
     1 µs a tensor; the walk to untracked objects, shared by containers and arrays, 250.
-    Nothing is kept; memory of about 20 bytes an object while it runs.
+    Nothing is kept; memory of about 32 bytes an object while it runs.
     Trap: the walk writes the reference count of every object that it meets; pages that forked children share with this
     process are copied by it.
     """

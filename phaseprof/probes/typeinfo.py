@@ -25,8 +25,7 @@ _MANAGED_WEAKREF = 1 << 3  # 3.12 and later
 _POINTER_BYTES = 8
 _MANAGED_DICT_EXISTS = sys.version_info >= (3, 11)
 
-# Packages whose metaclasses define a hash that is known to be harmless; every process with torch has both, and keying
-# types by id would cost each census there half as much again.
+# Packages whose metaclasses define a hash that is known to be harmless; every process with torch has both.
 _TRUSTED_PACKAGES = frozenset({"typing_extensions", "torch"})
 
 _C_FUNCTIONS = (type(object.__sizeof__), type(object.__init__), type(object.__new__))
@@ -101,7 +100,7 @@ def with_subclasses(classes: Iterable[type]) -> list[type]:
 def types_hash_plainly() -> bool:
     """Say whether hashing any class in this process runs no Python code.
 
-    A metaclass may define ``__hash__`` or ``__eq__`` (sympy's does); where one exists, types must be keyed by id.
+    A metaclass may define ``__hash__`` or ``__eq__`` (sympy's does); where one exists, no dict or set may hold types.
 
     Cost: one look at each metaclass, some tens of microseconds.
     """

@@ -383,7 +383,8 @@ def test_a_graph_hangs_from_the_contexts_that_a_container_keeps(item: str, n_cau
 @pytest.mark.parametrize(
     ("key", "phase", "n_causes"),
     [
-        ("graph_nodes", "train", 1), ("graph_nodes", "load", 2), ("storages/cpu_bytes", "", 1), ("arrays_bytes", "load", 2),
+        ("graph_nodes", "train", 1), ("graph_nodes", "load", 2), ("storages/cpu_bytes", "", 1),
+        ("arrays_bytes", "load", 2),
     ],
 )  # fmt: skip
 def test_contexts_keep_graphs_of_their_own_phase(key: str, phase: str, n_causes: int) -> None:
