@@ -16,7 +16,7 @@ from phaseprof.analysis.compare_series import Floats, Side, interval_changes
 from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.analysis.levels import find_place
 from phaseprof.analysis.limits import Horizon
-from phaseprof.analysis.naming import advise, summarise
+from phaseprof.analysis.naming import BLOCK_BYTES, advise, summarise
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording.model import OUTSIDE, ProcessRun
 from phaseprof.records import Finding
@@ -47,8 +47,6 @@ REGISTRIES = {
 NATIVE = ("malloc_in_use_bytes", "anonymous_bytes", "rss_bytes")
 # Below this our own recording, and the caches of any library, may account for it.
 NATIVE_LEAST_BYTES = 64 * 1024.0
-# A block of Python's allocator: between a float and a short list.
-BLOCK_BYTES = 48.0
 # Resident memory must have grown by this much to be blamed while malloc's own count stands still (mapped by hand).
 MAPPED_LEAST_BYTES = 32 * 1024.0 * 1024.0
 

@@ -13,6 +13,8 @@ from phaseprof.units import format_bytes, format_duration
 # Bytes charged to a tracked object, and to an item of a container, whose own size was not measured.
 OBJECT_BYTES, ITEM_BYTES = 200.0, 64.0
 ALLOCATED = ("malloc_in_use_bytes", "anonymous_bytes")
+# A block of Python's allocator: between a float and a short list.
+BLOCK_BYTES = 48.0
 # What a bare graph node takes in C++: 5.6 KB for the eight of a small network's step.
 NODE_BYTES = 700.0
 
@@ -136,9 +138,25 @@ def name_phase(cause: Cause, main: Symptom) -> str | None:
 
 
 def counted_phase(symptoms: Mapping[str, Symptom]) -> str | None:
-    """The phase in which the exact counters of the allocators rise, for what was not followed from birth."""
-    counters = (symptoms.get(metric) for metric in ("malloc_in_use_bytes", "python_blocks"))
-    return next((s.phase() for s in counters if s is not None and s.phase()), None)
+    """The phase in which the exact counters of the allocators rise, for what was not followed from birth.
+
+    Where both were followed, the phase that fits both: what one phase takes for a while and another gives back may fit
+    one of them by chance.
+    """
+    told = [
+        (symptom, unit)
+        for metric, unit in (("malloc_in_use_bytes", 1.0), ("python_blocks", BLOCK_BYTES))
+        if (symptom := symptoms.get(metric)) is not None and symptom.phase()
+    ]
+    if len(told) < 2:
+        return told[0][0].phase() if told else None
+    phases = {phase for symptom, _ in told for phase, change in symptom.changes().items() if change > 0}
+    return min(
+        sorted(phases),
+        key=lambda phase: sum(
+            unit * abs(symptom.changes().get(phase, 0.0) - symptom.expected_change()) for symptom, unit in told
+        ),
+    )
 
 
 ADVICE = {

@@ -93,11 +93,19 @@ class Symptom:
         phases = self.births.phases
         if self.key.startswith(FOLLOWED):
             return max(phases, key=lambda phase: (phases[phase][1], phases[phase][0]))
+        return nearest_phase(self.changes(), self.expected_change())
+
+    def changes(self) -> dict[str, float]:
+        """For a counter: its change a generation in each phase, over the generations that were followed."""
+        if self.births is None:
+            return {}
         turns = max(1, self.births.after)
-        changes = {phase: figures[0] / turns for phase, figures in phases.items()}
-        # What the turns that were followed came to, where they show the rise at all: a leak need not grow every turn.
-        net = sum(changes.values())
-        return nearest_phase(changes, net if net >= SHOWN * self.judgement.slope else self.judgement.slope)
+        return {phase: figures[0] / turns for phase, figures in self.births.phases.items()}
+
+    def expected_change(self) -> float:
+        """What the generations that were followed came to, where they show the rise at all: a leak may pause."""
+        net = sum(self.changes().values())
+        return net if net >= SHOWN * self.judgement.slope else self.judgement.slope
 
 
 def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:

@@ -251,14 +251,17 @@ class Escalation:
         if not shares and at_last:
             shares = one.births.by_phase(self._generation, 1)
         if shares:
-            counts = {phase: [float(s.count), float(s.size_bytes)] for phase, s in shares.items()}
-            self._record_births(one, counts, OLD_ENOUGH)
-            one.phase = max(shares, key=lambda phase: (shares[phase].size_bytes, shares[phase].count))
+            self._record_shares(one, shares)
             one.stage = "holders"
         elif waited > OLD_ENOUGH and (one.family.may_grow or not one.births.has_baseline):
             one.stage = "holders"
         elif waited > PATIENCE:
             self._close(one)
+
+    def _record_shares(self, one: Investigation, shares: Mapping[str, PhaseShare]) -> None:
+        counts = {phase: [float(s.count), float(s.size_bytes)] for phase, s in shares.items()}
+        self._record_births(one, counts, OLD_ENOUGH)
+        one.phase = max(shares, key=lambda phase: (shares[phase].size_bytes, shares[phase].count))
 
     def _record_births(self, one: Investigation, phases: dict[str, list[float]], after: int) -> None:
         if phases:
@@ -302,6 +305,8 @@ class Escalation:
             return []
         living = one.family.identities(view)
         self._count(one, living)
+        if self._budget.share is not None and one.births.has_baseline:
+            self._tell_apart(one, living)
         born = one.births.survivors(self._generation, OLD_ENOUGH) or one.births.survivors(self._generation, 1)
         guilty = {i for i, birth in born.items() if birth.phase == one.phase} or set(born)
         if guilty:
@@ -310,6 +315,13 @@ class Escalation:
         everyone = list(living)
         one.sample = set(everyone[:: max(1, len(everyone) // most)])
         return one.family.pick(view, one.sample, most)
+
+    def _tell_apart(self, one: Investigation, living: Mapping[int, int]) -> None:
+        """Tell survivors from those that died unseen: under a budget only the young were looked at until now."""
+        one.births.see(living, UNSEEN, self._generation)
+        shares = one.births.by_phase(self._generation, OLD_ENOUGH)
+        if shares:
+            self._record_shares(one, shares)
 
     def _tell_holder(
         self, one: Investigation, choices: Sequence[Sequence[HolderPath]], each: int, item: str, length: int

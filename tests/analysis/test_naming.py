@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from scripted_runs import LOSSES, born, dead, held, symptom
 
@@ -167,6 +169,18 @@ def test_the_allocators_counters_tell_a_phase_too() -> None:
     assert counted_phase({"python_blocks": blocks}) == "train"
     assert counted_phase({"malloc_in_use_bytes": symptom("malloc_in_use_bytes"), "python_blocks": blocks}) == "train"
     assert counted_phase({}) is None
+
+
+def test_the_phase_that_fits_both_counters_is_told() -> None:
+    """What ``train`` takes the end gives back: of memory as much as ``log`` keeps, of blocks a little less."""
+    in_use = symptom("malloc_in_use_bytes", 12_900.0)
+    in_use = replace(in_use, births=born("malloc_in_use_bytes", 3, train=39_040, log=38_080, end=-38_064))
+    blocks = replace(
+        symptom("python_blocks", 1_565.0), births=born("python_blocks", 3, train=4_238, log=4_580, end=-4_123)
+    )
+
+    assert in_use.phase() == "train"
+    assert counted_phase({"malloc_in_use_bytes": in_use, "python_blocks": blocks}) == "log"
 
 
 # --- words ------------------------------------------------------------------------------------------------------------

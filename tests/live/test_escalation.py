@@ -259,7 +259,27 @@ def test_objects_born_while_the_budget_was_empty_have_no_phase() -> None:
     for _ in range(OLD_ENOUGH):
         bench.turn()
 
-    assert [set(phases) for phases in count_births(bench)] == [{"seen"}]
+    assert {tuple(phases) for phases in count_births(bench)} == {("seen",)}
+
+
+def test_what_died_unseen_is_no_survivor() -> None:
+    """Under a budget only the young are looked at, until holders are searched."""
+    bench = Bench(share=0.02)
+    bench.now += 10**12
+    bench.follow_episodes()
+    passing: list[Episode] = []
+    kept: list[Episode] = []
+
+    bench.turn(
+        ("train", lambda: passing.extend(Episode() for _ in range(9))), ("collect", lambda: kept.append(Episode()))
+    )
+    gc.collect()
+    passing.clear()
+    for _ in range(OLD_ENOUGH):
+        bench.turn()
+
+    assert count_births(bench)[0] == {"train": 9.0, "collect": 1.0}
+    assert count_births(bench)[-1] == {"collect": 1.0}
 
 
 def test_what_is_disowned_was_born_nowhere() -> None:
