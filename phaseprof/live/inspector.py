@@ -105,13 +105,13 @@ class Inspector:
             self._recorder.fold()
             self._recorder.check_file()
         if self._has_time_for("counters"):
-            self._read_counters(generation)
+            self.read_counters(generation)
         self._budget.is_urgent = (
             self._budget.share is not None and self.suspects.is_urgent() and not self.escalation.has_named
         )
         for job in self._due(generation):
             with self._budget.spending(job):
-                broken += self._do(job, generation)
+                broken += self.run_job(job, generation)
             self._last_done[job] = generation
             self._done_at[job] = self._clock()
         self.escalation.at_generation_end(generation)
@@ -204,7 +204,8 @@ class Inspector:
             return True
         return tracked is not None and blocks.last - suspects.BLOCKS_EACH * tracked.last < MOST_SHARED_BLOCKS
 
-    def _do(self, job: str, generation: int) -> list[Watched]:
+    def run_job(self, job: str, generation: int) -> list[Watched]:
+        """Do one job of a generation's end; return the watched classes whose expectation broke."""
         if job == "watched":
             return self._count_watched(generation)
         if job == "tracked":
@@ -237,7 +238,8 @@ class Inspector:
     def _record(self, generation: int, figures: Mapping[str, float]) -> None:
         self._recorder.add(fmt.Metrics(self._clock(), generation, dict(figures), AT))
 
-    def _read_counters(self, generation: int) -> None:
+    def read_counters(self, generation: int) -> None:
+        """Read and record the counters of every probe, those that take milliseconds now and then."""
         figures: dict[str, float] = {}
         with self._budget.spending("counters"):
             for probe in [probe for probe in self._probes if probe.name not in SLOW]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Objects taken at a time: a few hundred kilobytes of their heads, which a second-level cache holds.
-_CHUNK = 4096
+CHUNK = 4096
 # Below this many objects a Python loop costs less than numpy's calls.
 _FEW_OBJECTS = 48
 # Up to this many wanted classes, one comparison for each is cheaper than a search among them.
@@ -112,8 +112,8 @@ def sift(objects: list[object], *wanted: Iterable[type]) -> tuple[list[tuple[typ
     classes: dict[int, type] = {}
     try:
         while objects:
-            part = objects[-_CHUNK:]
-            del objects[-_CHUNK:]
+            part = objects[-CHUNK:]
+            del objects[-CHUNK:]
             ids = type_ids(part)
             for key, n in zip(*_count_equal(ids), strict=True):
                 if key not in classes:  # held from here on: its last instance may go, the class must not

@@ -21,8 +21,8 @@ class Bench:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 0
         self.n_done: Counter[str] = Counter()
-        monkeypatch.setattr(Inspector, "_do", lambda _, job, generation: self._do(job))
-        monkeypatch.setattr(Inspector, "_read_counters", lambda *_: None)
+        monkeypatch.setattr(Inspector, "run_job", lambda _, job, generation: self._do(job))
+        monkeypatch.setattr(Inspector, "read_counters", lambda *_: None)
         self.session = Session(Settings(), clock=lambda: self.now)
         self.session.watch(Bench, 1)
         self.session.tracked.add("bench", lambda: None)

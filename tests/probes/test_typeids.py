@@ -57,7 +57,7 @@ def test_sifting_counts_and_keeps_in_order(chosen: list[int], one: set[int], oth
     groups = [[KINDS[number] for number in which] for which in (one, other)]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(typeids, "_CHUNK", chunk)
+        patch.setattr(typeids, "CHUNK", chunk)
         tally, kept = sift(objects, *groups)
 
     assert objects == []
