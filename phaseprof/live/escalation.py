@@ -54,7 +54,7 @@ class Escalation:
         self._clock = clock
         self.open: dict[str, Investigation] = {}
         self.done: dict[str, int] = {}
-        self._cut_short: set[str] = set()  # suspects whose search for holders met its limit
+        self._unanswered: set[str] = set()  # suspects whose search for holders met its limit, or never came
         self._generation = -1
         self._collections = 0
         self.gap = False
@@ -197,8 +197,8 @@ class Escalation:
             self._confirm()
 
     def allow_retries(self) -> None:
-        """Let suspects whose search met its limit be asked about again at once: there is time now."""
-        for key in self._cut_short:
+        """Let suspects whose search met its limit, or never came, be asked about at once: there is time now."""
+        for key in self._unanswered:
             self.done.pop(key, None)
 
     def hurry(self) -> None:
@@ -256,6 +256,7 @@ class Escalation:
         elif waited > OLD_ENOUGH and (one.family.may_grow or not one.births.has_baseline):
             one.stage = "holders"
         elif waited > PATIENCE:
+            self._unanswered.add(one.key)
             self._close(one)
 
     def _record_shares(self, one: Investigation, shares: Mapping[str, PhaseShare]) -> None:
@@ -341,9 +342,9 @@ class Escalation:
         speaks = record.root not in NO_ROOT and record.speaks_for_most and path.bound is None
         self.has_named = self.has_named or (speaks and one.is_telling)
         if record.root == STOPPED:
-            self._cut_short.add(one.key)
+            self._unanswered.add(one.key)
         else:
-            self._cut_short.discard(one.key)
+            self._unanswered.discard(one.key)
         # Large dead structures exhaust a search before it can tell: a collection can.
         n_lost = sum(path.root in (GARBAGE, STOPPED) for path in firsts)
         if path.root == GARBAGE or (2 * n_lost > len(firsts) and one.family is not None and one.is_telling):

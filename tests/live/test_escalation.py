@@ -185,6 +185,8 @@ def test_patience_has_an_end(bench: Bench) -> None:
 
     assert bench.escalation.open == {}
     assert bench.escalation.done == {one.key: bench.generation}
+    bench.escalation.allow_retries()
+    assert bench.escalation.wants(one.key, bench.generation)
 
 
 def test_a_counter_is_charged_by_its_changes(bench: Bench) -> None:
