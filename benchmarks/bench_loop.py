@@ -3,7 +3,8 @@
     python benchmarks/bench_loop.py [--rounds 6] [--generations 20] [--scenario none]
 
 The demo's trainer runs in one process, with phaseprof on in every other generation (on, off, off, on, ...; a call that
-is switched off costs a quarter of a microsecond, and the profiler's clock stands still meanwhile).  So neither the luck
+is switched off costs a quarter of a microsecond, and the profiler's clock stands still meanwhile), and in a second one
+the other way round: in a few generations a full collection falls, always in the same ones.  So neither the luck
 of a process with its place in memory nor a machine that slows down favours one side; that half of the switched-off
 generations find the caches as a census left them favours ours a little.  A round's figure is the quotient of the sums,
 the row's the median of the rounds.  CPU time counts our threads too, wall time what others do.  That the
@@ -23,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 ROUNDS, ROUNDS_QUICK = 6, 1
-# With phaseprof on; as many are run with it off.
 GENERATIONS, GENERATIONS_QUICK = 20, 4
 BOUND = 1.02
 # A recording, its labels and a census in flight; the design promises 64 MB for ten million points.
@@ -52,7 +52,10 @@ def quotients(ours: Sequence[float], bare: Sequence[float]) -> tuple[float, str]
 
 def time_rows(scenario: str, generations: int, rounds: int) -> list[dict[str, object]]:
     """Measure what phaseprof adds to the time of a generation."""
-    turns = [run_arm("by turns", scenario, 2 * generations)["turns"] for _ in range(rounds)]
+    turns = [
+        [turn for arm in ("by turns", "by turns, reversed") for turn in run_arm(arm, scenario, generations)["turns"]]
+        for _ in range(rounds)
+    ]
     measured: list[dict[str, object]] = []
     for column, clock in ((1, "CPU"), (2, "wall")):
         ours, off = ([sum(t[column] for t in each if t[0] == on) for each in turns] for on in (True, False))
@@ -62,7 +65,7 @@ def time_rows(scenario: str, generations: int, rounds: int) -> list[dict[str, ob
                 "name": f"training loop, {scenario}: {clock} time of {generations} generations",
                 "ours": statistics.median(off) * slower,
                 "peer": statistics.median(off),
-                "peer_name": "as many, switched off",
+                "peer_name": "the same, switched off",
                 "ratio": 1 / slower,
                 "bound": 1 / BOUND,
                 "note": f"{slower - 1:+.1%}; {spread}",
@@ -100,7 +103,7 @@ def rows(quick: bool) -> list[dict[str, object]]:
 
     Returns:
         Rows of ``name``, ``ours`` and ``peer`` (seconds or bytes), ``peer_name``, ``ratio`` and ``bound``; none without
-        torch. Takes half a minute if quick, else six minutes.
+        torch. Takes half a minute if quick, else five minutes.
     """
     try:
         import torch  # noqa: F401 - asked for on purpose: the trainer needs it

@@ -25,7 +25,7 @@ time.perf_counter_ns = lambda: _clock() - _stood_still
 
 import phaseprof  # noqa: E402 - as said
 
-ARMS = ("bare", "on", "by turns")
+ARMS = ("bare", "on", "by turns", "by turns, reversed")
 
 
 def undecorated(name: str) -> Callable[[Callable[..., object]], Callable[..., object]]:
@@ -52,8 +52,9 @@ def peak_bytes() -> int:
 
 
 def is_on(arm: str, index: int) -> bool:
-    """On, off, off, on, and again: what changes steadily in the course of the run changes both alike."""
-    return arm == "on" or (arm == "by turns" and index % 4 in (0, 3))
+    """On, off, off, on, and again, or the reverse: what changes steadily in the course of the run changes both."""
+    is_outer = index % 4 in (0, 3)
+    return arm == "on" or (arm == "by turns" and is_outer) or (arm == "by turns, reversed" and not is_outer)
 
 
 def run(arm: str, scenario: str, generations: int, folder: str) -> dict[str, object]:

@@ -72,6 +72,7 @@ def header_bytes(cls: type) -> int:
 def type_name(cls: type) -> str:
     """Name a type ``module.QualName``, builtins without their module; no code of the class or metaclass runs.
 
+    >>> from collections import Counter
     >>> type_name(dict), type_name(Counter)
     ('dict', 'collections.Counter')
     """
