@@ -24,6 +24,7 @@ from phaseprof.analysis.naming import (
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Evidence, Finding, Verdict
+from phaseprof.trend.teeth import teeth
 from phaseprof.units import MB
 
 # Below this a rise is a trifle that every program has (a float kept for each step), unless it was watched.
@@ -89,6 +90,8 @@ def _finding(
         main.judgement.verdict == "growing" and len(main.evidence.values) < ENOUGH
     )
     backing = _backing(symptoms, main, estimate) if is_brief else None
+    if is_brief and cause.is_confirmed_garbage and backing is None:
+        backing = _long_tooth(symptoms, estimate)
     if main.judgement.verdict == "too short" and _breaks_more_and_more(process, main):
         main = replace(main, judgement=replace(main.judgement, verdict="leak"))
     elif backing is not None:
@@ -204,6 +207,28 @@ def _is_sawtooth(process: ProcessRun, cause: Cause) -> bool:
         return False
     since = min((s.judgement.since or 0 for s in cause.symptoms.values()), default=0)
     return any(value and g > max(2, since) and g - 1 not in ours and g not in ours for g, value in flags)
+
+
+def _long_tooth(symptoms: Mapping[str, Symptom], rate: float) -> Symptom | None:
+    """Find memory in use that goes up and down, in teeth so long that dead cycles had time to be a leak.
+
+    The newest tooth must rise all along, by what the cycles are estimated to take.  A collection of the young may cut a
+    tooth, and it may come because the profiler made objects, too.
+    """
+    symptom = symptoms.get(ALLOCATED[0])
+    if symptom is None or symptom.judgement.shape != "sawtooth":
+        return None
+    generations, values = symptom.evidence.generations, symptom.evidence.values
+    begins = teeth(values)
+    waits = [generations[b] - generations[a] for a, b in pairwise([*begins, len(values) - 1])]
+    tooth = values[begins[-1] :]
+    if max(waits) < GARBAGE_GENERATIONS or len(tooth) < ENOUGH or any(b <= a for a, b in pairwise(tooth)):
+        return None
+    since = generations[begins[-1]]
+    grown = (tooth[-1] - tooth[0]) / (generations[-1] - since)
+    if grown < 0.3 * rate:
+        return None
+    return replace(symptom, judgement=replace(symptom.judgement, verdict="leak", since=generations[0], slope=grown))
 
 
 def _is_trifle(process: ProcessRun, cause: Cause) -> bool:

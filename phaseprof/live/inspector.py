@@ -338,7 +338,8 @@ class Inspector:
         """Complete what waits, because findings are asked for now and no phase is running."""
         self._recorder.fold()
         generation = self._recorder.generation
-        if self._budget.share is not None and self.suspects.is_rising() and not self.escalation.has_named:
+        is_rising = self.suspects.is_rising() or self.suspects.rises_again()
+        if self._budget.share is not None and is_rising and not self.escalation.has_named:
             with self._budget.spending("final look", asked=True):
                 containers = self._walk_heap(generation)
                 self.escalation.allow_retries()

@@ -13,6 +13,7 @@ from phaseprof.probes.protocol import Probe
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
 from phaseprof.trend.levels import accounts_for
+from phaseprof.trend.teeth import teeth
 
 AT = "generation end"
 # Series that may point at a leak, and the least rise a generation that is worth a look.
@@ -65,6 +66,13 @@ class Suspects:
     def is_rising(self) -> bool:
         """Whether the exact counters of the allocators rise."""
         return any(suspicion.rise(self.series(metric)) > 0 for metric in ALLOCATORS)
+
+    def rises_again(self) -> bool:
+        """Whether they rise since they last fell by much: a collection may have taken dead cycles."""
+        for series in map(self.series, ALLOCATORS):
+            if series is not None and suspicion.rise(series, since=series.generations[teeth(series.values)[-1]]) > 0:
+                return True
+        return False
 
     def is_urgent(self) -> bool:
         """Whether they rise by enough, and have not stopped: a buffer that is full is no reason for haste."""

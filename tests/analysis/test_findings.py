@@ -276,6 +276,23 @@ def test_a_counter_that_rose_before_the_first_census_counts_for_garbage(slope: f
     assert finding.verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("n", "every", "verdict"), [(26, 14, "leak"), (30, 10, "too short"), (22, 14, "leak"), (20, 14, "too short")]
+)
+def test_teeth_that_take_twelve_generations_are_long_enough_for_a_leak(n: int, every: int, verdict: str) -> None:
+    """And the newest tooth needs eight readings; that of 20 generations has six."""
+    process = ProcessRun()
+    for g in range(n):
+        process.add(fmt.Metrics(g, g, {"malloc_in_use_bytes": 1e8 + 3e6 * (g % every)}))
+    for g in (n - 4, n - 1):
+        process.add(fmt.Metrics(g, g, {"n_objects": 1e5, EPISODES: 10.0 * g}))
+    process.extend([dead(EPISODES, each=9999), born(EPISODES, train=9), fmt.Collected(0, n - 1, EPISODES, 6, 6)])
+
+    finding = next(f for f in find_leaks(process) if f.kind == "garbage")
+
+    assert finding.verdict == verdict
+
+
 def test_collections_of_the_programs_own_make_a_sawtooth() -> None:
     assert cycles(after_full_collection=lambda g: float(g == 9)) == ()
 

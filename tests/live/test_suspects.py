@@ -67,6 +67,24 @@ def test_containers_that_an_earlier_look_knew_are_judged_by_their_growth() -> No
 
 
 @pytest.mark.parametrize(
+    ("values", "rises", "rises_again"),
+    [
+        ([100.0 + g for g in range(10)], True, True),
+        ([100.0, 110, 120, 130, 140, 150, 100, 110, 120, 130], False, True),
+        ([100.0, 110, 120, 130, 140, 150, 160, 170, 180, 100], False, False),
+        ([100.0] * 10, False, False),
+    ],
+)
+def test_what_rises_again_since_it_fell(values: list[float], rises: bool, rises_again: bool) -> None:
+    model = ProcessRun()
+    for g, value in enumerate(values):
+        model.add(fmt.Metrics(g, g, {"malloc_in_use_bytes": value * 1e6}))
+    suspects = Suspects(SimpleNamespace(model=model), Escalation(Budget(0.02, int), model.add, int), {}, int)  # type: ignore[arg-type]
+
+    assert (suspects.is_rising(), suspects.rises_again()) == (rises, rises_again)
+
+
+@pytest.mark.parametrize(
     ("name", "is_plumbing"),
     [
         ("count/torch.autograd.function.ClipBackward", False), ("count/torch.nn.modules.linear.Linear", True),
