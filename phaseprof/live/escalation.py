@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from phaseprof.live.budget import Budget, WholeTurns
 from phaseprof.live.families import Family, HeapView, TypeFamily, read_together
-from phaseprof.live.investigation import Investigation
+from phaseprof.live.investigation import Investigation, holder_record
 from phaseprof.live.ledger import UNSEEN, PhaseShare
 from phaseprof.live.retained import graph_bytes, item_after, item_of, own_bytes
 from phaseprof.probes.holders import HolderPath, common_path, find_holder_choices
@@ -332,7 +332,8 @@ class Escalation:
             self._close(one)
             return
         path, explains = common_path(firsts)
-        record = self._holder_record(one, path, explains, len(choices), length)
+        record = holder_record(one, path, t=self._clock(), g=self._generation, own_length=length)
+        record.explains, record.asked = explains, len(choices)
         record.retained_bytes = each
         items = [item_after(path.steps, *(path.container or ("", -1))) for path in firsts]
         if len(set(items)) > max(2, len(items) // 2):  # classes made on the go: each has a name of its own
@@ -351,20 +352,6 @@ class Escalation:
             one.stage, one.since = "collect", self._generation
         else:
             self._close(one)
-
-    def _holder_record(
-        self, one: Investigation, path: HolderPath, explains: int, asked: int, own_length: int
-    ) -> fmt.Holder:
-        container, length = path.container or ("", -1)
-        if one.container is not None:  # the suspect is the container itself
-            container, length = one.subject, own_length
-        return fmt.Holder(
-            t=self._clock(), g=self._generation, subject=one.key, steps=list(path.steps), root=path.root,
-            reason=path.reason, explains=explains, asked=asked, container=container, length=length,
-            item=item_after(path.steps, container, length),
-            bound=-1 if path.bound is None else path.bound,
-            bound_length=-1 if path.bound_length is None else path.bound_length,
-        )  # fmt: skip
 
     # --- garbage ----------------------------------------------------------------------------------------------------
 
