@@ -61,7 +61,7 @@ def find_leaks(
     trifles: list[Finding] = []
     for cause in causes:
         if not _is_sawtooth(process, cause):
-            kept = trifles if least_bytes and _is_trifle(process, cause) else found
+            kept = trifles if least_bytes and _is_trifle(process, cause, symptoms) else found
             kept.append(_finding(process, cause, symptoms, horizon, least_bytes))
     leaks = [f for f in found if f.verdict == "leak"]
     counted = counter_causes(process, symptoms, found, horizon, trifles=trifles)
@@ -231,7 +231,7 @@ def _long_tooth(symptoms: Mapping[str, Symptom], rate: float) -> Symptom | None:
     return replace(symptom, judgement=replace(symptom.judgement, verdict="leak", since=generations[0], slope=grown))
 
 
-def _is_trifle(process: ProcessRun, cause: Cause) -> bool:
+def _is_trifle(process: ProcessRun, cause: Cause, symptoms: Mapping[str, Symptom]) -> bool:
     """Growth that no run will ever feel, of a type that nobody asked to watch."""
     if cause.subjects() & process.watches.keys():
         return False
@@ -241,7 +241,8 @@ def _is_trifle(process: ProcessRun, cause: Cause) -> bool:
     if all(map(carries, cause.symptoms.values())):
         # Nothing but lists, dicts and sets: caches and leftovers of libraries, until they come to something.
         if not cause.is_rooted:
-            return rate < LEAST_ANONYMOUS_BYTES
+            # What one of them reaches may be half the heap: more than memory in use grew by, they cannot have brought.
+            return min(rate, allocated_per_generation(symptoms)) < LEAST_ANONYMOUS_BYTES
         turns = max(len(s.evidence.generations) and s.evidence.generations[-1] for s in cause.symptoms.values())
         return rate < LEAST_BYTES or rate * turns < LEAST_ANONYMOUS_BYTES
     return rate < LEAST_BYTES

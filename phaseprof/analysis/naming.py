@@ -113,7 +113,9 @@ def allocated_per_generation(symptoms: Mapping[str, Symptom]) -> float:
     """Bytes a generation by which memory in use grows on the host and on devices; infinite where that is not known."""
     host = [s.judgement.slope for key in ALLOCATED if (s := symptoms.get(key)) is not None and s.rises]
     devices = [s.judgement.slope for key, s in symptoms.items() if key.endswith("/allocated_bytes") and s.rises]
-    return max(host) + sum(devices) if host else math.inf
+    blocks = symptoms.get("python_blocks")
+    small = blocks.judgement.slope * BLOCK_BYTES if blocks is not None and blocks.rises else 0.0
+    return max(host) + sum(devices) + small if host else math.inf
 
 
 def _each_item(symptom: Symptom) -> float:

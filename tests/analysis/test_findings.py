@@ -172,6 +172,15 @@ def test_the_users_own_type_that_nobody_holds_need_not_be() -> None:
     assert only(record({EPISODES: rising(10)})).subject == "Episode"
 
 
+@pytest.mark.parametrize(("in_use", "is_told"), [(2e4, False), (1e5, True)])
+def test_what_nobody_holds_brought_no_more_than_memory_in_use_grew_by(in_use: float, is_told: bool) -> None:
+    """One dict that reaches half the heap says nothing of what two dicts a generation take."""
+    key = "count/builtins.dict"
+    process = record({key: rising(2), "malloc_in_use_bytes": rising(in_use, 1e8)}, [in_c(key, each=18_000_000)])
+
+    assert any(f.metric == key for f in find_leaks(process)) is is_told
+
+
 # --- bounds -----------------------------------------------------------------------------------------------------------
 
 
