@@ -239,10 +239,11 @@ def _is_trifle(process: ProcessRun, cause: Cause, symptoms: Mapping[str, Symptom
     if cause.is_garbage and all(map(is_standard, cause.of_kind("count/", "watched/"))):
         return rate < LEAST_ANONYMOUS_BYTES  # what libraries leave to the collector it takes before it comes to much
     if all(map(carries, cause.symptoms.values())):
-        # Nothing but lists, dicts and sets: caches and leftovers of libraries, until they come to something.
+        # Nothing but lists, dicts and sets: caches and leftovers of libraries, until they come to something.  What one
+        # of them reaches may be half the heap: more than memory in use grew by, they cannot have brought.
+        rate = min(rate, allocated_per_generation(symptoms))
         if not cause.is_rooted:
-            # What one of them reaches may be half the heap: more than memory in use grew by, they cannot have brought.
-            return min(rate, allocated_per_generation(symptoms)) < LEAST_ANONYMOUS_BYTES
+            return rate < LEAST_ANONYMOUS_BYTES
         turns = max(len(s.evidence.generations) and s.evidence.generations[-1] for s in cause.symptoms.values())
         return rate < LEAST_BYTES or rate * turns < LEAST_ANONYMOUS_BYTES
     return rate < LEAST_BYTES
