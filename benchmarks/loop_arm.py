@@ -1,6 +1,6 @@
 """The demo's trainer in a process of its own: bare, with everything on, or with phaseprof on in every other generation.
 
-    python benchmarks/loop_arm.py ARM SCENARIO GENERATIONS FOLDER
+    python benchmarks/loop_arm.py bare|on|"by turns"|"by turns, reversed" SCENARIO GENERATIONS FOLDER
 
 Prints a line of JSON: for each generation whether phaseprof was on and its CPU and wall seconds, the resident peak, and
 what the training came to, which must be the same in every arm.
@@ -24,8 +24,6 @@ _stood_still = 0
 time.perf_counter_ns = lambda: _clock() - _stood_still
 
 import phaseprof  # noqa: E402 - as said
-
-ARMS = ("bare", "on", "by turns", "by turns, reversed")
 
 
 def undecorated(name: str) -> Callable[[Callable[..., object]], Callable[..., object]]:
