@@ -32,6 +32,8 @@ LEAST_BYTES = 1024.0
 # What lists, dicts and sets that carry nothing of note must come to: a generation where nobody holds them, in all where
 # somebody does.
 LEAST_ANONYMOUS_BYTES = 65536.0
+# An estimate this many times what the counters rose by is not of what was brought; nearer than that, either may be off.
+OUT_OF_PROPORTION = 10.0
 MOST_FINDINGS = 10
 # Blocks of Python's allocator a generation that anybody may add.
 FEW_BLOCKS = 150.0
@@ -240,8 +242,9 @@ def _is_trifle(process: ProcessRun, cause: Cause, symptoms: Mapping[str, Symptom
         return rate < LEAST_ANONYMOUS_BYTES  # what libraries leave to the collector it takes before it comes to much
     if all(map(carries, cause.symptoms.values())):
         # Nothing but lists, dicts and sets: caches and leftovers of libraries, until they come to something.  What one
-        # of them reaches may be half the heap: more than memory in use grew by, they cannot have brought.
-        rate = min(rate, allocated_per_generation(symptoms))
+        # of them reaches may be half the heap: many times what memory in use grew by, they cannot have brought.
+        allocated = allocated_per_generation(symptoms)
+        rate = allocated if rate > OUT_OF_PROPORTION * allocated else rate
         if not cause.is_rooted:
             return rate < LEAST_ANONYMOUS_BYTES
         turns = max(len(s.evidence.generations) and s.evidence.generations[-1] for s in cause.symptoms.values())

@@ -55,7 +55,7 @@ def _judge(x: Floats, y: Floats, early: float) -> Outcome:
         return Outcome("stable", "flat", begin, limit=float(y[-1]))
     if len(rises) < 3:
         return Outcome("step", "step", begin, since, 0.5 ** len(rises), float(y[-1]))
-    longest = float(np.diff(np.concatenate(([x[0]], x[rises]))).max())
+    longest = float(_waits(x, rises).max())
     pause = float(x[-1] - x[rises[-1]])
     if pause > 2 * longest:
         return Outcome("plateau", "saturating", begin, since, 0.5 ** len(rises), float(y[-1]))
@@ -77,11 +77,17 @@ def _after_pause(x: Floats, rises: NDArray[np.intp]) -> int:
     """
     if len(rises) < 3:
         return 0
-    gaps = np.diff(np.concatenate(([x[0]], x[rises])))
-    order = np.sort(gaps)
-    longest = int(np.argmax(gaps))
+    waits = _waits(x, rises)
+    order = np.sort(waits)
+    longest = int(np.argmax(waits))
     unlike = order[-1] > 3 * order[-2] + 1
-    return int(rises[longest]) - 1 if unlike and longest <= len(gaps) - 3 else 0
+    return int(rises[longest]) - 1 if unlike and longest <= len(waits) - 3 else 0
+
+
+def _waits(x: Floats, rises: NDArray[np.intp]) -> Floats:
+    """How long each rise was waited for, in readings: a time in which nobody looked is no stand."""
+    before = np.concatenate(([x[0]], x[rises[:-1]]))
+    return np.asarray(x[rises - 1] - before + np.minimum(1.0, x[rises] - x[rises - 1]))
 
 
 def _is_overdue(x: Floats, y: Floats, rises: NDArray[np.intp], longest: float) -> bool:
@@ -177,8 +183,9 @@ def _chance(x: Floats, y: Floats) -> float | None:
     if len(y) < LEAST:
         return None
     if len(rises) >= 6:
-        steps = np.minimum(np.diff(y), 3 * float(np.median(sizes)))
-        drift = drift_test(np.concatenate(([0.0], np.cumsum(steps))))
+        spans = np.diff(x)
+        rates = np.minimum(np.diff(y) / spans, 3 * float(np.median(sizes / spans[rises - 1])))
+        drift = drift_test(np.concatenate(([0.0], np.cumsum(rates))))
         return max(0.5 ** len(rises), drift) if drift < 0.02 else None
     alike = sizes.max() <= 2 * sizes.min()
     gaps = np.diff(x[rises])

@@ -187,6 +187,16 @@ def test_plumbing_brought_no_more_than_memory_in_use_grew_by(
     assert any(f.metric == key for f in find_leaks(process)) is is_told
 
 
+@pytest.mark.parametrize(("in_use", "is_told"), [(599.0, False), (600.0, True)])
+def test_an_estimate_in_proportion_with_memory_in_use_stands(in_use: float, is_told: bool) -> None:
+    """6,000 bytes a generation: little enough that the counters may have missed some of it."""
+    key = "count/builtins.dict"
+    holder = held(key, item="dict", each=3_000)
+    process = record({key: rising(2), "malloc_in_use_bytes": rising(in_use, 1e8)}, [holder])
+
+    assert any(f.metric == key for f in find_leaks(process)) is is_told
+
+
 # --- bounds -----------------------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
@@ -20,6 +21,9 @@ from phaseprof import Profiler
 from phaseprof.recording.model import ProcessRun
 
 TURNS = 14
+# How long a turn is idle under a budget: what may be spent comes from time, and a busy machine needs more of it.
+PAUSE_S = 0.05
+pause_s = 0.0
 
 
 class Episode:
@@ -40,6 +44,7 @@ def turns(pp: Profiler) -> Iterator[int]:
     for index in range(TURNS):
         with pp.generation(index):
             yield index
+            time.sleep(pause_s)
 
 
 def work(pp: Profiler, name: str) -> None:
@@ -139,7 +144,7 @@ def make_callback() -> Callable[[], None]:
 def strings(pp: Profiler, trainer: Trainer) -> None:
     for index in turns(pp):
         with pp.phase("log"):
-            trainer.episodes += [f"loss of batch {n} in turn {index}: {n / 7}" for n in range(60)]
+            trainer.episodes += [f"loss of batch {n} in turn {index}: {n / 7}" for n in range(180)]
 
 
 def arrays_in_untracked_tuples(pp: Profiler, trainer: Trainer) -> None:
@@ -147,7 +152,7 @@ def arrays_in_untracked_tuples(pp: Profiler, trainer: Trainer) -> None:
         work(pp, "train")
         with pp.phase("collect"):
             for n in range(4):
-                trainer.by_step[index, n] = (n, np.full(2000, n))
+                trainer.by_step[index, n] = (n, np.full(4000, n))
 
 
 def dead_cycles(pp: Profiler, trainer: Trainer) -> None:
@@ -226,6 +231,8 @@ def told(process: ProcessRun) -> dict[str, object]:
 
 
 def main(name: str, budget: str = "none") -> None:
+    global pause_s
+    pause_s = 0.0 if budget == "none" else PAUSE_S
     trainer, pp = Trainer(), Profiler(budget=None if budget == "none" else float(budget))
     globals()[name](pp, trainer)
     findings = [asdict(finding) for finding in pp.findings()]

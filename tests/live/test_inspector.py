@@ -119,7 +119,7 @@ def test_a_container_of_strings_is_found_by_its_growth() -> None:
     assert (finding["verdict"], finding["kind"], finding["subject"], finding["phase"]) == (
         "leak", "container", "list", "log",
     )  # fmt: skip
-    assert finding["slope"] == pytest.approx(60.0)
+    assert finding["slope"] == pytest.approx(180.0)
     assert ".episodes (list, " in finding["holder"][-1]
 
 
@@ -127,7 +127,7 @@ def test_arrays_in_untracked_tuples_are_found() -> None:
     finding = only("arrays_in_untracked_tuples")
 
     assert (finding["kind"], finding["subject"], finding["phase"]) == ("arrays", "ndarray", "collect")
-    assert finding["slope"] == pytest.approx(4 * 2000 * 8)
+    assert finding["slope"] == pytest.approx(4 * 4000 * 8)
     assert ".by_step (dict, " in " ".join(finding["holder"])
 
 

@@ -222,6 +222,24 @@ def test_gap_in_generations_keeps_the_slope():
     assert judge([5 * g for g in generations], generations=generations).slope == 5
 
 
+@pytest.mark.parametrize("length", [2, 5, 40])
+@pytest.mark.parametrize("start", [4, 7, 12])
+def test_steady_growth_stays_a_leak_where_nobody_looked_for_a_while(start, length):
+    """What grew in between is no jump, and that nobody looked is no stand."""
+    turns = [turn for turn in range(16 + length) if not start <= turn < start + length]
+
+    found = judge([128_000 * turn + turn % 3 for turn in turns], generations=turns)
+
+    assert (found.verdict, found.since) == ("leak", 0)
+
+
+def test_a_stand_that_was_seen_ends_what_came_before_though_readings_are_missing():
+    turns = [*range(8), 30, *range(60, 70)]
+    values = [turn if turn < 8 else 7 + max(0, turn - 60) for turn in turns]
+
+    assert judge(values, generations=turns).since == 60
+
+
 def test_missing_readings_are_left_out():
     values = [float(i) for i in range(14)]
     values[5] = values[9] = float("nan")
