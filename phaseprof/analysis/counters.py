@@ -13,13 +13,15 @@ import numpy as np
 
 from phaseprof.analysis.causes import KIND_OF_TYPE
 from phaseprof.analysis.compare_series import Floats, Side, interval_changes
+from phaseprof.analysis.garbage import find_dead
 from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.analysis.levels import find_place
 from phaseprof.analysis.limits import Horizon
-from phaseprof.analysis.naming import BLOCK_BYTES, advise, summarise
+from phaseprof.analysis.naming import BLOCK_BYTES, advise, counted_phase, summarise
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording.model import OUTSIDE, ProcessRun
 from phaseprof.records import Finding
+from phaseprof.units import format_bytes
 
 # A counter's kind, in the order in which it explains the others: a child holds pipes and threads, a thread objects.
 COUNTED = (
@@ -82,10 +84,10 @@ def counter_causes(
             continue
         plain = replace(_plain(process, symptom, kind, horizon), subject=subject)
         if metric == "shm_user_segments" and plain.phase in (None, OUTSIDE):
-            # Other programs of this user make segments too, whenever they like.
-            plain = replace(plain, verdict="growing")
+            continue  # other programs of this user make segments too, whenever they like
         found.append(_joined(plain, symptom, _companion(kind, symptom, symptoms, known, trifles)))
-    native = _native(process, symptoms, [*known, *found], horizon)
+    every = [*known, *found]
+    native = _native(process, symptoms, every, horizon) or _dead(process, symptoms, every, horizon)
     return [*found, *native, *_device(process, symptoms, leaks, horizon)]
 
 
@@ -194,6 +196,25 @@ def _native(
         if symptom is not None and rate >= NATIVE_LEAST_BYTES and horizon.is_material(rate)
     ]
     return sorted(found, key=lambda finding: not finding.holder)[:1]
+
+
+def _dead(
+    process: ProcessRun, symptoms: Mapping[str, Symptom], known: Sequence[Finding], horizon: Horizon
+) -> list[Finding]:
+    """Memory that goes up in long teeth which a collection takes down: dead cycles, named by one look at the end."""
+    told = None if any(f.verdict == "leak" for f in known) else find_dead(process, symptoms)
+    if told is None:
+        return []
+    tooth, freed = told
+    rate = tooth.judgement.slope
+    if rate < NATIVE_LEAST_BYTES or not horizon.is_material(rate):
+        return []
+    finding = replace(
+        _plain(process, tooth, "garbage", horizon), subject=freed.subject.rpartition(".")[2].rpartition("/")[2],
+        phase=counted_phase(symptoms), eta_s=horizon.seconds_left(rate), advice=advise("garbage", None, ()),
+    )  # fmt: skip
+    text = f"a collection at the end freed {freed.freed:,} of {freed.asked:,}, and {format_bytes(freed.freed_bytes)}"
+    return [replace(finding, summary=f"{summarise(finding, rate)} ({text})")]
 
 
 def _beyond_objects(

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from phaseprof.analysis.causes import Cause, carries, is_standard, join
 from phaseprof.analysis.counters import counter_causes, is_explained
+from phaseprof.analysis.garbage import backing_tooth, is_sawtooth
 from phaseprof.analysis.limits import Horizon
 from phaseprof.analysis.naming import (
     ALLOCATED,
@@ -24,7 +25,7 @@ from phaseprof.analysis.naming import (
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Evidence, Finding, Verdict
-from phaseprof.trend.teeth import teeth
+from phaseprof.trend.teeth import GARBAGE_GENERATIONS
 from phaseprof.units import MB
 
 # Below this a rise is a trifle that every program has (a float kept for each step), unless it was watched.
@@ -37,8 +38,6 @@ OUT_OF_PROPORTION = 10.0
 MOST_FINDINGS = 10
 # Blocks of Python's allocator a generation that anybody may add.
 FEW_BLOCKS = 150.0
-# Dead cycles are a leak only where no collection comes in this many generations: a sawtooth needs time to show.
-GARBAGE_GENERATIONS = 12
 
 
 def find_leaks(
@@ -62,7 +61,7 @@ def find_leaks(
     found: list[Finding] = []
     trifles: list[Finding] = []
     for cause in causes:
-        if not _is_sawtooth(process, cause):
+        if not is_sawtooth(process, cause):
             kept = trifles if least_bytes and _is_trifle(process, cause, symptoms) else found
             kept.append(_finding(process, cause, symptoms, horizon, least_bytes))
     leaks = [f for f in found if f.verdict == "leak"]
@@ -93,7 +92,7 @@ def _finding(
     )
     backing = _backing(symptoms, main, estimate) if is_brief else None
     if is_brief and cause.is_confirmed_garbage and backing is None:
-        backing = _long_tooth(symptoms, estimate)
+        backing = backing_tooth(symptoms, estimate)
     if main.judgement.verdict == "too short" and _breaks_more_and_more(process, main):
         main = replace(main, judgement=replace(main.judgement, verdict="leak"))
     elif backing is not None:
@@ -197,40 +196,6 @@ def _was_followed(cause: Cause) -> bool:
 def _is_sampled_memory(cause: Cause) -> bool:
     """Storages or arrays whose holder was guessed from a sample: memory that a cause followed from birth explains."""
     return cause.is_sum and all(s.births is None for s in cause.symptoms.values())
-
-
-def _is_sawtooth(process: ProcessRun, cause: Cause) -> bool:
-    """Dead cycles that full collections of the program's own bring back to the floor are not a leak."""
-    if not cause.is_garbage:
-        return False
-    flags = process.series.get((AT, "after_full_collection"))
-    ours = {c.g for c in process.collected}
-    if flags is None:
-        return False
-    since = min((s.judgement.since or 0 for s in cause.symptoms.values()), default=0)
-    return any(value and g > max(2, since) and g - 1 not in ours and g not in ours for g, value in flags)
-
-
-def _long_tooth(symptoms: Mapping[str, Symptom], rate: float) -> Symptom | None:
-    """Find memory in use that goes up and down, in teeth so long that dead cycles had time to be a leak.
-
-    The newest tooth must rise all along, by what the cycles are estimated to take.  A collection of the young may cut a
-    tooth, and it may come because the profiler made objects, too.
-    """
-    symptom = symptoms.get(ALLOCATED[0])
-    if symptom is None or symptom.judgement.shape != "sawtooth":
-        return None
-    generations, values = symptom.evidence.generations, symptom.evidence.values
-    begins = teeth(values)
-    waits = [generations[b] - generations[a] for a, b in pairwise([*begins, len(values) - 1])]
-    tooth = values[begins[-1] :]
-    if max(waits) < GARBAGE_GENERATIONS or len(tooth) < ENOUGH or any(b <= a for a, b in pairwise(tooth)):
-        return None
-    since = generations[begins[-1]]
-    grown = (tooth[-1] - tooth[0]) / (generations[-1] - since)
-    if grown < 0.3 * rate:
-        return None
-    return replace(symptom, judgement=replace(symptom.judgement, verdict="leak", since=generations[0], slope=grown))
 
 
 def _is_trifle(process: ProcessRun, cause: Cause, symptoms: Mapping[str, Symptom]) -> bool:

@@ -364,8 +364,7 @@ class Escalation:
         followed = [one.family for one in waiting if one.family is not None]
         if not waiting:
             return
-        if followed and self._n_confirmed < MOST_COLLECTIONS:
-            self._n_confirmed += 1
+        if followed and self.may_collect():
             with self._budget.spending("confirming collection"):
                 before = self._identities(followed)
                 gc.collect()
@@ -378,6 +377,11 @@ class Escalation:
                 self._add(fmt.Collected(self._clock(), self._generation, one.key, len(asked), len(freed)))
         for one in waiting:
             self._close(one)
+
+    def may_collect(self) -> bool:
+        """Count a full collection that is about to be made, unless there were enough of them."""
+        self._n_confirmed += 1
+        return self._n_confirmed <= MOST_COLLECTIONS
 
     @staticmethod
     def _identities(followed: Sequence[Family]) -> dict[str, dict[int, int]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.live import families, suspects, suspicion
 from phaseprof.live.budget import Budget
+from phaseprof.live.dead import collect_dead
 from phaseprof.live.devices import Devices
 from phaseprof.live.escalation import HOLDERS_NS, Escalation
 from phaseprof.live.investigation import Investigation
@@ -223,11 +224,8 @@ class Inspector:
         figures, counts, containers = families.census_figures(LONG if self._budget.is_urgent else None)
         if containers:
             self.suspects.containers.see(containers, generation, whole=False)
-        names: dict[str, int] = {}
         try:
-            for cls, count in counts.items():
-                name = census.type_name(cls)
-                names[name] = names.get(name, 0) + count
+            names = _by_name(counts)
             watched = counts_of(self._watches.classes(), counts)
         finally:
             counts.clear()
@@ -350,6 +348,20 @@ class Inspector:
             if self._watches.entries and self._budget.share is not None and generation >= 0:
                 self._count_watched(generation)
             self.escalation.finish()
+        if self._budget.share is not None and not self.escalation.has_named and self.suspects.has_long_teeth():
+            with self._budget.spending("final look", asked=True):
+                self._collect_dead(generation)
+
+    def _collect_dead(self, generation: int) -> None:
+        """Collect, for want of a census of what memory goes up with, and tell what went."""
+        memory = self.suspects.reader_of("malloc_in_use_bytes")
+        if memory is None or not self.escalation.may_collect():
+            return
+        freed = collect_dead(memory, _count_by_name)
+        if freed is not None:
+            for name, n_before, n_freed in freed.types:
+                told = fmt.Collected(self._clock(), generation, f"count/{name}", n_before, n_freed, freed.n_bytes)
+                self._recorder.add(told)
 
     def cost(self, generation: int) -> fmt.Cost:
         """What measuring cost so far."""
@@ -368,3 +380,19 @@ class Inspector:
         """Give back hooks and descriptors."""
         self.looks_at_boundaries = False
         self.abandon()
+
+
+def _count_by_name() -> dict[str, int]:
+    counts = families.census_figures().counts
+    try:
+        return _by_name(counts)
+    finally:
+        counts.clear()
+
+
+def _by_name(counts: Mapping[type, int]) -> dict[str, int]:
+    names: dict[str, int] = {}
+    for cls, count in counts.items():
+        name = census.type_name(cls)
+        names[name] = names.get(name, 0) + count
+    return names

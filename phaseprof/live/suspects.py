@@ -13,7 +13,7 @@ from phaseprof.probes.protocol import Probe
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
 from phaseprof.trend.levels import accounts_for
-from phaseprof.trend.teeth import teeth
+from phaseprof.trend.teeth import long_tooth, teeth
 
 AT = "generation end"
 # Series that may point at a leak, and the least rise a generation that is worth a look.
@@ -73,6 +73,16 @@ class Suspects:
             if series is not None and suspicion.rise(series, since=series.generations[teeth(series.values)[-1]]) > 0:
                 return True
         return False
+
+    def has_long_teeth(self) -> bool:
+        """Whether memory in use goes up and down, so slowly that dead cycles may be a leak."""
+        metric = "malloc_in_use_bytes"
+        series = self.series(metric)
+        begin = None if series is None else long_tooth(series.generations, series.values)
+        if series is None or begin is None:
+            return False
+        turns = series.generations[-1] - series.generations[begin]
+        return series.last - series.values[begin] >= ALLOCATORS[metric] * turns
 
     def is_urgent(self) -> bool:
         """Whether they rise by enough, and have not stopped: a buffer that is full is no reason for haste."""
@@ -169,11 +179,12 @@ class Suspects:
             self._start_if_wanted(Investigation(family.key, family.subject, generation, family, rate=rate))
             return
         if metric in NATIVE and self._escalation.wants(metric, generation):
-            reader = self._reader_of(metric)
+            reader = self.reader_of(metric)
             if reader is not None:
                 self._escalation.start(Investigation(metric, metric, generation, counter=reader))
 
-    def _reader_of(self, metric: str) -> families.Reader | None:
+    def reader_of(self, metric: str) -> families.Reader | None:
+        """Return what reads a counter now; ``None`` if no probe gives it."""
         probe = self._sources.get(metric)
         return None if probe is None else families.CounterReader(probe, metric)
 

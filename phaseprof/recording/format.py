@@ -158,13 +158,18 @@ class Holder(_Record, tag="holder"):
 
 
 class Collected(_Record, tag="collected"):
-    """A confirming collection freed ``freed`` of ``asked`` suspects of ``subject``."""
+    """A confirming collection freed ``freed`` of ``asked`` suspects of ``subject``.
+
+    One that was made at the end without a suspect, because memory goes up in long teeth, says by how many bytes memory
+    in use fell with it; ``asked`` is then how many of the type there were.
+    """
 
     t: int
     g: int
     subject: str
     asked: int
     freed: int
+    freed_bytes: int = -1
 
 
 class Large(_Record, tag="large"):

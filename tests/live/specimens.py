@@ -40,8 +40,8 @@ class Trainer:
         self.spare: list[object] = []
 
 
-def turns(pp: Profiler) -> Iterator[int]:
-    for index in range(TURNS):
+def turns(pp: Profiler, n: int = TURNS) -> Iterator[int]:
+    for index in range(n):
         with pp.generation(index):
             yield index
             time.sleep(pause_s)
@@ -162,6 +162,31 @@ def dead_cycles(pp: Profiler, trainer: Trainer) -> None:
             for _ in range(3):
                 episode = Episode()
                 episode.steps.append(episode)
+
+
+def dead_cycles_in_long_teeth(pp: Profiler, trainer: Trainer) -> None:
+    """A collection of the young ones takes them after sixteen turns, and more come; the heap is large."""
+    gc.disable()
+    trainer.spare += [[None] for _ in range(400_000)]
+    for index in turns(pp, 28):
+        with pp.phase("train"):
+            Episode()
+        with pp.phase("rollout"):
+            for _ in range(3):
+                episode = Episode()
+                episode.steps += [episode, bytearray(50_000)]
+        if index == 15:
+            gc.collect(1)
+
+
+def long_teeth_of_a_cache(pp: Profiler, trainer: Trainer) -> None:
+    """What goes up and down in the same teeth, and is held."""
+    trainer.by_step["heap"] = [[None] for _ in range(400_000)]
+    for index in turns(pp, 28):
+        with pp.phase("rollout"):
+            trainer.spare += [bytearray(50_000) for _ in range(3)]
+        if index == 15:
+            trainer.spare.clear()
 
 
 def watched(pp: Profiler, trainer: Trainer) -> None:

@@ -144,6 +144,26 @@ def test_growth_is_seen_although_our_collection_took_it_away() -> None:
     assert only("dead_cycles")["slope"] == pytest.approx(3.0)
 
 
+SMALL = "0.02"
+
+
+def test_what_goes_up_in_long_teeth_is_named_by_one_collection_at_the_end() -> None:
+    """No census of so large a heap fits into the budget."""
+    finding = only("dead_cycles_in_long_teeth", SMALL)
+    subject, asked, freed = run("dead_cycles_in_long_teeth", SMALL)["collected"][0]
+
+    assert (finding["verdict"], finding["kind"], finding["subject"], finding["phase"]) == (
+        "leak", "garbage", "Episode", "rollout",
+    )  # fmt: skip
+    assert (subject, asked, freed) == ("count/__main__.Episode", 37, 37)  # one of the last phase "train"
+    assert 150_000 < finding["slope"] < 200_000
+    assert "(a collection at the end freed 37 of 37, and " in finding["summary"]
+
+
+def test_what_is_held_in_long_teeth_is_not() -> None:
+    assert run("long_teeth_of_a_cache", SMALL)["findings"] == []
+
+
 # --- under a budget ---------------------------------------------------------------------------------------------------
 
 

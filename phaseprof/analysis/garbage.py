@@ -1,0 +1,68 @@
+"""Dead cycles: when they are a leak, and what one collection at the end tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from phaseprof.analysis.causes import Cause
+from phaseprof.analysis.naming import ALLOCATED
+from phaseprof.analysis.symptoms import AT, Symptom
+from phaseprof.recording import format as fmt
+from phaseprof.recording.model import ProcessRun
+from phaseprof.trend.levels import accounts_for
+from phaseprof.trend.teeth import long_tooth
+
+# In the first generations programs collect what their start left behind.
+STARTED = 2
+
+
+def is_sawtooth(process: ProcessRun, cause: Cause) -> bool:
+    """Whether dead cycles are brought back to the floor by full collections of the program's own: no leak."""
+    if not cause.is_garbage:
+        return False
+    since = min((s.judgement.since or 0 for s in cause.symptoms.values()), default=0)
+    return _collects_itself(process, since)
+
+
+def _collects_itself(process: ProcessRun, since: int) -> bool:
+    """Whether full collections came after a generation that are not ours."""
+    flags = process.series.get((AT, "after_full_collection"))
+    if flags is None:
+        return False
+    ours = {c.g for c in process.collected}
+    return any(value and g > max(STARTED, since) and g - 1 not in ours and g not in ours for g, value in flags)
+
+
+def backing_tooth(symptoms: Mapping[str, Symptom], rate: float) -> Symptom | None:
+    """Find memory in use that goes up and down, in teeth so long that dead cycles had time to be a leak.
+
+    The newest tooth must rise by what the cycles are estimated to take, ``rate`` bytes a generation.  A collection of
+    the young may cut a tooth, and it may come because the profiler made objects, too.
+    """
+    symptom = symptoms.get(ALLOCATED[0])
+    if symptom is None or symptom.judgement.shape != "sawtooth":
+        return None
+    generations, values = symptom.evidence.generations, symptom.evidence.values
+    begin = long_tooth(generations, values)
+    if begin is None:
+        return None
+    grown = (values[-1] - values[begin]) / (generations[-1] - generations[begin])
+    if grown < 0.3 * rate:
+        return None
+    return replace(symptom, judgement=replace(symptom.judgement, verdict="leak", since=generations[0], slope=grown))
+
+
+def find_dead(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> tuple[Symptom, fmt.Collected] | None:
+    """Find what one collection at the end freed, where that is about as much as the newest long tooth rose by.
+
+    Returns:
+        Memory in use, judged as a leak, and the record of the type that tells most.
+    """
+    tooth = backing_tooth(symptoms, 0.0)
+    if tooth is None or _collects_itself(process, 0):
+        return None
+    generations, values = tooth.evidence.generations, tooth.evidence.values
+    grown = tooth.judgement.slope * (generations[-1] - generations[long_tooth(generations, values) or 0])
+    told = [one for one in process.collected if one.freed_bytes > 0 and one.g >= generations[-1]]
+    return (tooth, told[0]) if told and accounts_for(told[0].freed_bytes, grown) else None

@@ -1,0 +1,61 @@
+"""What one collection at the end names, where memory goes up in long teeth and nothing was counted twice."""
+
+from __future__ import annotations
+
+import pytest
+from scripted_runs import MIB, born
+
+from phaseprof.analysis.findings import find_leaks
+from phaseprof.recording import format as fmt
+from phaseprof.recording.model import ProcessRun
+from phaseprof.records import Finding
+
+
+def teeth(
+    *, n: int = 26, every: int = 16, step: float = MIB, freed: float = 9 * MIB, full: int = -1, at: int | None = None
+) -> tuple[Finding, ...]:
+    """Memory in use that falls after ``every`` generations, and a collection at the last of ``n``."""
+    process = ProcessRun()
+    for g in range(n):
+        figures = {"malloc_in_use_bytes": 1e8 + step * (g % every), "after_full_collection": float(g == full)}
+        process.add(fmt.Metrics(g, g, figures))
+    process.add(born("malloc_in_use_bytes", 1, collect=step))
+    when = n - 1 if at is None else at
+    for subject, asked, gone in (("count/app.Rollout", 30, 28), ("count/list", 900, 60)):
+        process.add(fmt.Collected(n, when, subject, asked, gone, int(freed)))
+    return find_leaks(process)
+
+
+def test_what_it_frees_is_named_with_its_phase() -> None:
+    (finding,) = teeth()
+
+    assert (finding.verdict, finding.kind, finding.subject, finding.phase) == ("leak", "garbage", "Rollout", "collect")
+    assert (finding.slope, finding.slope_unit, finding.holder) == (MIB, "bytes/generation", ())
+    assert finding.summary == (
+        "Dead cycles of Rollout born in phase 'collect' leak: +1.00 MiB a generation since generation 0 "
+        "(a collection at the end freed 28 of 30, and 9.00 MiB)"
+    )
+
+
+@pytest.mark.parametrize(("every", "n", "is_told"), [(12, 21, True), (11, 19, False), (12, 20, True), (12, 19, False)])
+def test_teeth_must_be_long_and_the_newest_seen_to_rise(every: int, n: int, is_told: bool) -> None:
+    assert bool(teeth(n=n, every=every, freed=(n - 1 - every) * MIB)) is is_told
+
+
+@pytest.mark.parametrize(("freed", "is_told"), [(3.5, False), (3.7, True), (22.4, True), (22.6, False), (0, False)])
+def test_it_must_free_about_as_much_as_the_tooth_rose_by(freed: float, is_told: bool) -> None:
+    """The newest tooth rose by 9 MiB."""
+    assert bool(teeth(freed=freed * MIB)) is is_told
+
+
+@pytest.mark.parametrize(("step", "is_told"), [(65_535.0, False), (65_536.0, True)])
+def test_little_is_not_told(step: float, is_told: bool) -> None:
+    assert bool(teeth(step=step, freed=9 * step)) is is_told
+
+
+def test_a_program_that_collects_by_itself_has_no_leak() -> None:
+    assert teeth(full=16) == ()
+
+
+def test_a_collection_of_an_earlier_look_says_nothing_of_the_newest_tooth() -> None:
+    assert teeth(at=20) == ()
