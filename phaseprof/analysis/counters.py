@@ -87,7 +87,7 @@ def counter_causes(
             continue  # other programs of this user make segments too, whenever they like
         found.append(_joined(plain, symptom, _companion(kind, symptom, symptoms, known, trifles)))
     every = [*known, *found]
-    native = _native(process, symptoms, every, horizon) or _dead(process, symptoms, every, horizon)
+    native = _dead(process, symptoms, every, horizon) or _native(process, symptoms, every, horizon)
     return [*found, *native, *_device(process, symptoms, leaks, horizon)]
 
 
@@ -201,7 +201,7 @@ def _native(
 def _dead(
     process: ProcessRun, symptoms: Mapping[str, Symptom], known: Sequence[Finding], horizon: Horizon
 ) -> list[Finding]:
-    """Memory that goes up in long teeth which a collection takes down: dead cycles, named by one look at the end."""
+    """Memory that goes up, at once or in long teeth, and that a collection takes down: dead cycles."""
     told = None if any(f.verdict == "leak" for f in known) else find_dead(process, symptoms)
     if told is None:
         return []

@@ -54,15 +54,19 @@ def backing_tooth(symptoms: Mapping[str, Symptom], rate: float) -> Symptom | Non
 
 
 def find_dead(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> tuple[Symptom, fmt.Collected] | None:
-    """Find what one collection at the end freed, where that is about as much as the newest long tooth rose by.
+    """Find what one collection at the end freed, where that is about as much as memory in use rose by.
 
     Returns:
         Memory in use, judged as a leak, and the record of the type that tells most.
     """
-    tooth = backing_tooth(symptoms, 0.0)
-    if tooth is None or _collects_itself(process, 0):
+    memory = symptoms.get(ALLOCATED[0])
+    if memory is None or _collects_itself(process, 0):
         return None
-    generations, values = tooth.evidence.generations, tooth.evidence.values
-    grown = tooth.judgement.slope * (generations[-1] - generations[long_tooth(generations, values) or 0])
+    generations, values = memory.evidence.generations, memory.evidence.values
+    leak = memory if memory.judgement.verdict == "leak" else backing_tooth(symptoms, 0.0)
+    begin = long_tooth(generations, values)
+    if leak is None or begin is None:
+        return None
+    grown = leak.judgement.slope * (generations[-1] - generations[begin])
     told = [one for one in process.collected if one.freed_bytes > 0 and one.g >= generations[-1]]
-    return (tooth, told[0]) if told and accounts_for(told[0].freed_bytes, grown) else None
+    return (leak, told[0]) if told and accounts_for(told[0].freed_bytes, grown) else None

@@ -1,4 +1,4 @@
-"""What one full collection frees, where memory goes up in long teeth and nobody was seen to hold it."""
+"""What one full collection frees, where memory goes up for long and nobody was seen to hold it."""
 
 from __future__ import annotations
 

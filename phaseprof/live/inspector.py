@@ -353,7 +353,7 @@ class Inspector:
                 self._collect_dead(generation)
 
     def _collect_dead(self, generation: int) -> None:
-        """Collect, for want of a census of what memory goes up with, and tell what went."""
+        """Collect, for want of an answer to who holds what memory goes up with, and tell what went."""
         memory = self.suspects.reader_of("malloc_in_use_bytes")
         if memory is None or not self.escalation.may_collect():
             return

@@ -75,7 +75,7 @@ class Suspects:
         return False
 
     def has_long_teeth(self) -> bool:
-        """Whether memory in use goes up and down, so slowly that dead cycles may be a leak."""
+        """Whether memory in use goes up for so long, before it goes down if it does, that dead cycles may be a leak."""
         metric = "malloc_in_use_bytes"
         series = self.series(metric)
         begin = None if series is None else long_tooth(series.generations, series.values)

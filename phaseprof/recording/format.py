@@ -160,7 +160,7 @@ class Holder(_Record, tag="holder"):
 class Collected(_Record, tag="collected"):
     """A confirming collection freed ``freed`` of ``asked`` suspects of ``subject``.
 
-    One that was made at the end without a suspect, because memory goes up in long teeth, says by how many bytes memory
+    One that was made at the end without a suspect, because memory goes up for long, says by how many bytes memory
     in use fell with it; ``asked`` is then how many of the type there were.
     """
 

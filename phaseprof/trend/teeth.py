@@ -29,7 +29,7 @@ def teeth(values: Sequence[float]) -> list[int]:
 def long_tooth(generations: Sequence[int], values: Sequence[float]) -> int | None:
     """Return the index at which the newest tooth begins, where teeth are so long that dead cycles may be a leak.
 
-    One tooth must have taken ``GARBAGE_GENERATIONS``, and the newest must rise all along.
+    One tooth must have taken ``GARBAGE_GENERATIONS``, and the newest must rise all along; it may be the only one.
 
     >>> long_tooth(range(22), [*range(13), *range(9)])
     13

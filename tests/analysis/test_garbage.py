@@ -1,4 +1,4 @@
-"""What one collection at the end names, where memory goes up in long teeth and nothing was counted twice."""
+"""What one collection at the end names, where memory goes up for long and nothing was counted twice."""
 
 from __future__ import annotations
 
@@ -35,6 +35,18 @@ def test_what_it_frees_is_named_with_its_phase() -> None:
         "Dead cycles of Rollout born in phase 'collect' leak: +1.00 MiB a generation since generation 0 "
         "(a collection at the end freed 28 of 30, and 9.00 MiB)"
     )
+
+
+def test_where_nothing_is_collected_at_all_it_is_named_as_well() -> None:
+    (finding,) = teeth(every=99, freed=25 * MIB)
+
+    assert (finding.kind, finding.subject, finding.slope) == ("garbage", "Rollout", MIB)
+
+
+def test_what_it_does_not_free_stays_unexplained() -> None:
+    (finding,) = teeth(every=99, freed=5 * MIB)
+
+    assert (finding.kind, finding.subject) == ("native", None)
 
 
 @pytest.mark.parametrize(("every", "n", "is_told"), [(12, 21, True), (11, 19, False), (12, 20, True), (12, 19, False)])
