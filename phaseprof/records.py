@@ -23,6 +23,14 @@ NO_ROOT = NOT_FOUND | {GARBAGE}
 # Contexts of a program's own autograd functions, which torch names after them; each is a node of a graph, and keeps it.
 CONTEXTS = "torch.autograd.function."
 
+# Types that come with a counter of their own, by the kind of its findings: what is found about them is the counter's.
+COMPANIONS = {
+    "children": {"Process", "ForkProcess", "SpawnProcess", "ForkServerProcess", "Popen", "Connection", "Finalize"},
+    "threads": {"Thread", "ThreadPoolExecutor", "_WorkItem", "Timer"},
+    "shared memory": {"SharedMemory", "mmap", "memoryview"},
+    "descriptors": {"mmap", "socket", "TextIOWrapper", "BufferedReader", "BufferedWriter", "FileIO", "FileHandler"},
+}
+
 _INDEX = re.compile(r"\[[^\]]*\]")
 _LENGTH = re.compile(r", [\d,]+( entries)?\)")
 _TIMES = re.compile(r" x[\d,]+$")

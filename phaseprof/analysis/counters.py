@@ -15,12 +15,13 @@ from phaseprof.analysis.causes import KIND_OF_TYPE
 from phaseprof.analysis.compare_series import Floats, Side, interval_changes
 from phaseprof.analysis.garbage import find_dead
 from phaseprof.analysis.intervals import nearest_phase
-from phaseprof.analysis.levels import find_place
+from phaseprof.analysis.levels import find_companion, find_place
 from phaseprof.analysis.limits import Horizon
 from phaseprof.analysis.naming import BLOCK_BYTES, advise, counted_phase, summarise
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording.model import OUTSIDE, ProcessRun
-from phaseprof.records import Finding
+from phaseprof.records import COMPANIONS, Finding
+from phaseprof.trend.levels import comes_with
 from phaseprof.units import format_bytes
 
 # A counter's kind, in the order in which it explains the others: a child holds pipes and threads, a thread objects.
@@ -33,13 +34,6 @@ COUNTED = (
     ("shm_user_segments", "shared memory", "SharedMemory"),  # closed here, never unlinked
     ("descriptors", "descriptors", None),
 )
-# Types that come with a counter of their own: findings about them are the counter's finding.
-COMPANIONS = {
-    "children": {"Process", "ForkProcess", "SpawnProcess", "ForkServerProcess", "Popen", "Connection", "Finalize"},
-    "threads": {"Thread", "ThreadPoolExecutor", "_WorkItem", "Timer"},
-    "shared memory": {"SharedMemory", "mmap", "memoryview"},
-    "descriptors": {"mmap", "socket", "TextIOWrapper", "BufferedReader", "BufferedWriter", "FileIO", "FileHandler"},
-}
 # Where the standard library registers what a counter counts: such a table grows with it, and is no leak beside it.
 REGISTRIES = {
     "threads": ("module threading.", "module concurrent.futures.thread."),
@@ -85,7 +79,13 @@ def counter_causes(
         plain = replace(_plain(process, symptom, kind, horizon), subject=subject)
         if metric == "shm_user_segments" and plain.phase in (None, OUTSIDE):
             continue  # other programs of this user make segments too, whenever they like
-        found.append(_joined(plain, symptom, _companion(kind, symptom, symptoms, known, trifles)))
+        companion = _companion(kind, symptom, symptoms, known, trifles)
+        place = find_companion(process, kind, symptom) if companion is None else None
+        if place is not None:
+            plain = replace(plain, subject=place.subject, holder=tuple(place.holder.steps))
+        joined = _joined(plain, symptom, companion)
+        told = " (as one look at the end tells: about as many are there)" if place is not None else ""
+        found.append(replace(joined, summary=joined.summary + told))
     every = [*known, *found]
     native = _dead(process, symptoms, every, horizon) or _native(process, symptoms, every, horizon)
     return [*found, *native, *_device(process, symptoms, leaks, horizon)]
@@ -142,9 +142,7 @@ def _better(found: str | None, usual: str | None) -> str | None:
 
 def _in_step(leak: Finding, symptom: Symptom) -> bool:
     """Whether objects and a counter grow at rates that fit: one or a few of the counter for each object."""
-    if leak.slope_unit != "objects/generation" or leak.slope <= 0:
-        return False
-    return 0.5 <= symptom.judgement.slope / leak.slope <= 8
+    return leak.slope_unit == "objects/generation" and comes_with(symptom.judgement.slope, leak.slope)
 
 
 def _are_its_bytes(leak: Finding, shared: Symptom | None) -> bool:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import NO_ROOT
-from phaseprof.trend.levels import accounts_for
+from phaseprof.records import COMPANIONS, NO_ROOT
+from phaseprof.trend.levels import accounts_for, comes_with
 
 # What a counter's growth may be found as: where its holders are filed, the series of its level, kind and subject.
 _SUMS = (("arrays", "arrays_bytes", "arrays", "ndarray"), ("storages", "storages/cpu_bytes", "tensors", "Tensor"))
@@ -57,6 +57,26 @@ def _find_container(process: ProcessRun, grown: float) -> Place | None:
     ]
     best = max(fitting, key=lambda holder: holder.length, default=None)
     return None if best is None else Place("container", best.container.rpartition(".")[2], best)
+
+
+def find_companion(process: ProcessRun, kind: str, counter: Symptom) -> Place | None:
+    """Find objects of a type that comes with a counter, about as many as it grew by: those nearest to their root.
+
+    Args:
+        process: the recording.
+        kind: that of the counter's findings.
+        counter: judged over all its readings.
+    """
+    if len(process.series.get((AT, "n_objects"), ())) != 1:
+        return None
+    newest = {holder.subject: holder for holder in process.holders if _is_told(holder)}
+    fitting = [
+        Place(kind, subject, holder)
+        for key, holder in newest.items()
+        if (subject := key.rpartition(".")[2]) in COMPANIONS[kind]
+        if comes_with(counter.judgement.growth, process.newest_count(AT, key))
+    ]
+    return min(fitting, key=lambda place: len(place.holder.steps), default=None)
 
 
 def _newest(process: ProcessRun, filed: str) -> fmt.Holder | None:

@@ -13,7 +13,7 @@ from phaseprof.live.escalation import HOLDERS_NS, Escalation
 from phaseprof.live.investigation import Investigation
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
-from phaseprof.live.suspects import AT, Suspects
+from phaseprof.live.suspects import AT, COUNTED, Suspects
 from phaseprof.live.tracking import TrackList
 from phaseprof.live.watching import Watched, WatchList, counts_of
 from phaseprof.probes import census, heap, sizes
@@ -33,7 +33,8 @@ TYPES_EVERY, FIRST_TYPES_EVERY = 3, 2
 # In haste, when memory in use rises and nobody is known to hold it: a census each generation, so many times, that lists
 # containers of this length as well.
 MOST_HASTY, LONG = 2, 16
-# Probes that take milliseconds, and how often they are read under a budget.
+# Probes that take milliseconds, and how often they are read under a budget while descriptors do not rise: children and
+# segments come with some.
 SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
 # Allocator blocks beside those of tracked objects that may be written to while forked children share them (some 20 MB).
 MOST_SHARED_BLOCKS = 350_000
@@ -242,8 +243,8 @@ class Inspector:
         with self._budget.spending("counters"):
             for probe in [probe for probe in self._probes if probe.name not in SLOW]:
                 figures.update(self._figures_of(probe))
+        is_due = self._budget.share is None or generation % SLOW_EVERY == 0 or self.suspects.rises("descriptors")
         for probe in [probe for probe in self._probes if probe.name in SLOW]:
-            is_due = self._budget.share is None or generation % SLOW_EVERY == 0
             if is_due and self._has_time_for(probe.name):
                 figures.update(self._figures_of(probe))
         figures.update({f"gc/{name}": value for name, value in self._gc.read().items()})
@@ -336,7 +337,7 @@ class Inspector:
         """Complete what waits, because findings are asked for now and no phase is running."""
         self._recorder.fold()
         generation = self._recorder.generation
-        is_rising = self.suspects.is_rising() or self.suspects.rises_again()
+        is_rising = self.suspects.is_rising() or self.suspects.rises_again() or any(map(self.suspects.rises, COUNTED))
         if self._budget.share is not None and is_rising and not self.escalation.has_named:
             with self._budget.spending("final look", asked=True):
                 containers = self._walk_heap(generation)

@@ -12,7 +12,8 @@ from phaseprof.live.recorder import Recorder
 from phaseprof.probes.protocol import Probe
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
-from phaseprof.trend.levels import accounts_for
+from phaseprof.records import COMPANIONS
+from phaseprof.trend.levels import accounts_for, comes_with
 from phaseprof.trend.teeth import long_tooth, teeth
 
 AT = "generation end"
@@ -22,6 +23,8 @@ LEAST = {"_bytes": 256.0, "python_blocks": 8.0, "_count": 0.1}
 ALLOCATORS = {"malloc_in_use_bytes": 16_384.0, "python_blocks": 100.0}
 NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "children", "children_private_bytes",
           "shm_bytes", "shm_segments", "shm_user_segments", "graph_nodes")  # fmt: skip
+# Counters whose objects may be told from one look at the end, and the kind of their findings.
+COUNTED = {"children": "children", "threads": "threads", "shm_segments": "shared memory", "descriptors": "descriptors"}
 # Families that are looked at together, of types and of containers.
 MOST_TYPES, MOST_CONTAINERS = 8, 4
 # Containers of which series are kept.
@@ -65,7 +68,11 @@ class Suspects:
 
     def is_rising(self) -> bool:
         """Whether the exact counters of the allocators rise."""
-        return any(suspicion.rise(self.series(metric)) > 0 for metric in ALLOCATORS)
+        return any(map(self.rises, ALLOCATORS))
+
+    def rises(self, metric: str) -> bool:
+        """Whether a series read at the end of generations rises."""
+        return suspicion.rise(self.series(metric)) > 0
 
     def rises_again(self) -> bool:
         """Whether they rise since they last fell by much: a collection may have taken dead cycles."""
@@ -121,12 +128,33 @@ class Suspects:
             series = self.series(metric)
             if series is not None and len(series) == 1 and accounts_for(series.last, grown):
                 self._start_if_wanted(Investigation(family.key, family.subject, generation, family=family))
+        self._suspect_companions(generation)
         large = [(length, key) for key, (_, length, _) in containers.items() if accounts_for(length, blocks)]
         unknown = [key for _, key in sorted(large, reverse=True) if not self.containers.was_seen_before(key)]
         for identity in unknown[:MOST_CONTAINERS]:
             kind = containers[identity][0].rpartition(".")[2]
             container = families.ContainerFamily(_container_key(kind, identity), kind, identity)
             self._start_if_wanted(Investigation(container.key, kind, generation, container=container))
+
+    def _suspect_companions(self, generation: int) -> None:
+        """Start types of which there are about as many as a counter of children, threads or the like rose by."""
+        censuses = self.series("n_objects")
+        if censuses is None or len(censuses) != 1:
+            return
+        wanted = {
+            key.removeprefix("count/")
+            for metric, kind in COUNTED.items()
+            if (grown := self._grown(metric)) > 0
+            for (at, key), (_, level) in self._recorder.model.first_counts.items()
+            if at == AT and key.rpartition(".")[2] in COMPANIONS[kind] and comes_with(grown, level)
+        }
+        classes = families.classes_by_name(wanted)
+        try:
+            for name, own_types in classes.items():
+                family = families.TypeFamily(f"count/{name}", own_types)
+                self._start_if_wanted(Investigation(family.key, family.subject, generation, family))
+        finally:
+            classes.clear()
 
     def _grown(self, metric: str) -> float:
         """By how much a counter that rises has risen since the warm-up, without what the recording itself takes."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # A part of what grew may lie elsewhere, and something may have been there before.
 _LOW, _HIGH = 0.4, 2.5
+# What a counter counts for each object that comes with it: a child has up to eight descriptors or threads.
+_LEAST_EACH, _MOST_EACH = 0.5, 8.0
 
 
 def accounts_for(level: float, grown: float) -> bool:
@@ -17,3 +19,12 @@ def accounts_for(level: float, grown: float) -> bool:
     (True, False, False)
     """
     return 0 < _LOW * grown <= level <= _HIGH * grown
+
+
+def comes_with(counted: float, objects: float) -> bool:
+    """Whether a counter's growth fits that of objects, one or a few for each; rates or sums, both alike.
+
+    >>> comes_with(6.0, 3.0), comes_with(6.0, 20.0), comes_with(6.0, 0.0)
+    (True, False, False)
+    """
+    return objects > 0 and _LEAST_EACH <= counted / objects <= _MOST_EACH

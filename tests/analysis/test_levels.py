@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scripted_runs import LAST, MIB, Curve, born, held, record, rising
+from scripted_runs import LAST, MIB, Curve, born, held, record, rising, seldom
 
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.recording import format as fmt
@@ -183,3 +183,34 @@ def test_whichever_counter_has_a_place_is_told() -> None:
     finding = only(record(metrics, [of_words(40_000)]))
 
     assert (finding.metric, finding.kind) == ("python_blocks", "container")
+
+
+# --- children, threads and the like -----------------------------------------------------------------------------------
+
+
+def started(*, there: float = LAST, type_name: str = "threading.Thread", censuses: int = 1) -> Finding:
+    """Threads that grow by one a generation, sixteen after the warm-up, and what censuses at the end counted."""
+    pool = held(f"count/{type_name}", ("loader (Loader)", ".workers (list, 19)", f"[-1] {type_name}"), item=type_name)
+    counted = {LAST - n: there for n in reversed(range(censuses))}
+    return only(seldom(f"count/{type_name}", counted, "threads", 1, born("threads", 1, load=1), pool))
+
+
+def test_threads_are_named_by_the_objects_of_which_about_as_many_are_there() -> None:
+    finding = started()
+
+    assert (finding.kind, finding.subject, finding.phase) == ("threads", "Thread", "load")
+    assert finding.holder == ("loader (Loader)", ".workers (list, 19)", "[-1] threading.Thread")
+    assert finding.summary.endswith("(as one look at the end tells: about as many are there)")
+
+
+@pytest.mark.parametrize(("there", "is_named"), [(1, False), (2, True), (32, True), (33, False)])
+def test_a_thread_has_few_objects_and_an_object_few_threads(there: float, is_named: bool) -> None:
+    assert bool(started(there=there).holder) is is_named
+
+
+def test_other_types_do_not_come_with_threads() -> None:
+    assert started(type_name="app.Episode").holder == ()
+
+
+def test_what_was_counted_twice_is_judged_by_its_growth() -> None:
+    assert started(censuses=2).holder == ()

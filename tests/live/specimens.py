@@ -189,6 +189,16 @@ def long_teeth_of_a_cache(pp: Profiler, trainer: Trainer) -> None:
             trainer.spare.clear()
 
 
+def waiting_threads(pp: Profiler, trainer: Trainer) -> None:
+    """The heap is large; each turn starts a thread that waits."""
+    trainer.spare += [[None] for _ in range(400_000)]
+    done = threading.Event()
+    for _ in turns(pp):
+        with pp.phase("load"):
+            trainer.episodes.append(threading.Thread(target=done.wait, daemon=True))
+            trainer.episodes[-1].start()  # type: ignore[attr-defined]  # a thread
+
+
 def watched(pp: Profiler, trainer: Trainer) -> None:
     pp.watch(Episode, expected=2)
     for _ in turns(pp):

@@ -160,6 +160,13 @@ def test_what_goes_up_in_long_teeth_is_named_by_one_collection_at_the_end() -> N
     assert "(a collection at the end freed 37 of 37, and " in finding["summary"]
 
 
+def test_threads_are_named_by_one_look_at_the_end() -> None:
+    finding = only("waiting_threads", SMALL)
+
+    assert (finding["kind"], finding["subject"], finding["phase"]) == ("threads", "Thread", "load")
+    assert ".episodes (list, 14)" in " ".join(finding["holder"])
+
+
 def test_what_is_held_in_long_teeth_is_not() -> None:
     assert run("long_teeth_of_a_cache", SMALL)["findings"] == []
 
