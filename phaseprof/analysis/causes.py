@@ -71,7 +71,12 @@ def carries(symptom: Symptom) -> bool:
 
 def is_standard(symptom: Symptom) -> bool:
     """Whether the type that grows comes with Python or with torch, and is not the program's own."""
-    module = symptom.named.rpartition(".")[0]
+    return comes_with_python(symptom.named)
+
+
+def comes_with_python(name: str) -> bool:
+    """Whether a type of this qualified name comes with Python or with torch."""
+    module = name.rpartition(".")[0]
     return not module or module.partition(".")[0] in STANDARD | IMPORTS
 
 

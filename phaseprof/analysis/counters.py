@@ -96,6 +96,7 @@ def is_explained(leak: Finding, counted: Sequence[Finding]) -> bool:
     return any(
         (leak.holder and leak.holder == f.holder)
         or leak.subject in COMPANIONS.get(f.kind, ())
+        or leak.kind == f.kind == "garbage"
         or (leak.kind == "container" and leak.holder and leak.holder[0].startswith(REGISTRIES.get(f.kind, ())))
         for f in counted
     )
@@ -200,18 +201,19 @@ def _dead(
     process: ProcessRun, symptoms: Mapping[str, Symptom], known: Sequence[Finding], horizon: Horizon
 ) -> list[Finding]:
     """Memory that goes up, at once or in long teeth, and that a collection takes down: dead cycles."""
-    told = None if any(f.verdict == "leak" for f in known) else find_dead(process, symptoms)
-    if told is None:
+    dead = None if any(f.verdict == "leak" for f in known) else find_dead(process, symptoms)
+    if dead is None:
         return []
-    tooth, freed = told
-    rate = tooth.judgement.slope
+    rate = dead.leak.judgement.slope
     if rate < NATIVE_LEAST_BYTES or not horizon.is_material(rate):
         return []
     finding = replace(
-        _plain(process, tooth, "garbage", horizon), subject=freed.subject.rpartition(".")[2].rpartition("/")[2],
+        _plain(process, dead.leak, "garbage", horizon), subject=dead.subject,
         phase=counted_phase(symptoms), eta_s=horizon.seconds_left(rate), advice=advise("garbage", None, ()),
     )  # fmt: skip
-    text = f"a collection at the end freed {freed.freed:,} of {freed.asked:,}, and {format_bytes(freed.freed_bytes)}"
+    told = dead.record
+    freed = format_bytes(told.freed_bytes)
+    text = f"a collection at the end freed {freed}, and {told.freed:,} of {told.asked:,} of these"
     return [replace(finding, summary=f"{summarise(finding, rate)} ({text})")]
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from phaseprof.analysis.causes import Cause
+from phaseprof.analysis.causes import Cause, comes_with_python, is_plumbing
 from phaseprof.analysis.naming import ALLOCATED
-from phaseprof.analysis.symptoms import AT, Symptom
+from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.trend.levels import accounts_for
-from phaseprof.trend.teeth import long_tooth
+from phaseprof.trend.teeth import FEW, long_tooth
 
 # In the first generations programs collect what their start left behind.
 STARTED = 2
@@ -34,17 +34,17 @@ def _collects_itself(process: ProcessRun, since: int) -> bool:
     return any(value and g > max(STARTED, since) and g - 1 not in ours and g not in ours for g, value in flags)
 
 
-def backing_tooth(symptoms: Mapping[str, Symptom], rate: float) -> Symptom | None:
+def backing_tooth(symptoms: Mapping[str, Symptom], rate: float, least: int = ENOUGH) -> Symptom | None:
     """Find memory in use that goes up and down, in teeth so long that dead cycles had time to be a leak.
 
-    The newest tooth must rise by what the cycles are estimated to take, ``rate`` bytes a generation.  A collection of
-    the young may cut a tooth, and it may come because the profiler made objects, too.
+    The newest tooth must rise by what the cycles are estimated to take, ``rate`` bytes a generation, in ``least``
+    readings.  A collection of the young may cut a tooth, and it may come because the profiler made objects, too.
     """
     symptom = symptoms.get(ALLOCATED[0])
     if symptom is None or symptom.judgement.shape != "sawtooth":
         return None
     generations, values = symptom.evidence.generations, symptom.evidence.values
-    begin = long_tooth(generations, values)
+    begin = long_tooth(generations, values, least)
     if begin is None:
         return None
     grown = (values[-1] - values[begin]) / (generations[-1] - generations[begin])
@@ -53,20 +53,39 @@ def backing_tooth(symptoms: Mapping[str, Symptom], rate: float) -> Symptom | Non
     return replace(symptom, judgement=replace(symptom.judgement, verdict="leak", since=generations[0], slope=grown))
 
 
-def find_dead(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> tuple[Symptom, fmt.Collected] | None:
-    """Find what one collection at the end freed, where that is about as much as memory in use rose by.
+@dataclass(frozen=True)
+class Dead:
+    """What one collection at the end freed.
 
-    Returns:
-        Memory in use, judged as a leak, and the record of the type that tells most.
+    Attributes:
+        leak: memory in use, judged as a leak.
+        subject: the type that tells most, short.
+        record: how many of it went, and how many bytes in all.
     """
+
+    leak: Symptom
+    subject: str
+    record: fmt.Collected
+
+
+def find_dead(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Dead | None:
+    """Find what one collection at the end freed, where that is about as much as memory in use rose by."""
     memory = symptoms.get(ALLOCATED[0])
     if memory is None or _collects_itself(process, 0):
         return None
     generations, values = memory.evidence.generations, memory.evidence.values
-    leak = memory if memory.judgement.verdict == "leak" else backing_tooth(symptoms, 0.0)
-    begin = long_tooth(generations, values)
+    leak = memory if memory.judgement.verdict == "leak" else backing_tooth(symptoms, 0.0, FEW)
+    begin = long_tooth(generations, values, FEW)
     if leak is None or begin is None:
         return None
     grown = leak.judgement.slope * (generations[-1] - generations[begin])
-    told = [one for one in process.collected if one.freed_bytes > 0 and one.g >= generations[-1]]
-    return (leak, told[0]) if told and accounts_for(told[0].freed_bytes, grown) else None
+    told = [one for one in process.collected if one.freed > 0 and one.g >= generations[-1]]
+    best = min(told, key=lambda one: (is_plumbing(_type(one)), comes_with_python(_type(one))), default=None)
+    if best is None or not accounts_for(best.freed_bytes, grown):
+        return None
+    return Dead(leak, _type(best).rpartition(".")[2], best)
+
+
+def _type(record: fmt.Collected) -> str:
+    family, _, name = record.subject.partition("/")
+    return name or {"storages": "torch.Tensor", "arrays": "numpy.ndarray"}.get(family, family)

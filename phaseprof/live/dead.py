@@ -1,47 +1,42 @@
-"""What one full collection frees, where memory goes up for long and nobody was seen to hold it."""
+"""What one full collection frees: it tells dead cycles from what is held."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
-from phaseprof.live.families import Reader
 from phaseprof.live.suspicion import type_tier
 
 # Types that are told of one collection, those that tell most first.
 MOST_TYPES = 4
 
 
-@dataclass(frozen=True)
-class Freed:
-    """What a collection freed.
-
-    Attributes:
-        types: name, number before and number freed, the user's own types first, then the most numerous.
-        n_bytes: by how much memory in use fell.
-    """
-
-    types: tuple[tuple[str, int, int], ...]
-    n_bytes: int
+def collect(memory: Callable[[], float | None]) -> int:
+    """Collect, and return by how many bytes memory in use fell; -1 where ``memory`` cannot read it."""
+    before = memory()
+    gc.collect()
+    after = memory()
+    return -1 if before is None or after is None else max(0, int(before - after))
 
 
-def collect_dead(memory: Reader, count: Callable[[], Mapping[str, int]]) -> Freed | None:
-    """Collect, and count before and after.
+def what_is_freed(
+    memory: Callable[[], float | None], count: Callable[[], Mapping[str, int]]
+) -> list[tuple[str, int, int, int]]:
+    """Collect, for want of a suspect, and count before and after.
 
     Args:
-        memory: reads the memory in use.
+        memory: reads the bytes of memory in use; ``None`` where it cannot.
         count: counts objects by type name.
 
     Returns:
-        What went; ``None`` where memory in use cannot be read or nothing went.
+        Rows of type name, number before, number freed and bytes freed of all types: the program's own types first, then
+        the most numerous.  None where memory did not fall.
     Cost: two censuses and a full collection.
     """
-    before_bytes, before = memory(), count()
-    gc.collect()
-    after_bytes, after = memory(), count()
-    if before_bytes is None or after_bytes is None or after_bytes >= before_bytes:
-        return None
-    gone = [(name, n, n - after.get(name, 0)) for name, n in before.items() if after.get(name, 0) < n]
-    gone.sort(key=lambda row: (type_tier(row[0]), -row[2]))
-    return Freed(tuple(gone[:MOST_TYPES]), int(before_bytes - after_bytes)) if gone else None
+    before = count()
+    freed_bytes = collect(memory)
+    after = count()
+    if freed_bytes <= 0:
+        return []
+    rows = [(name, n, n - after.get(name, 0), freed_bytes) for name, n in before.items() if after.get(name, 0) < n]
+    return sorted(rows, key=lambda row: (type_tier(row[0]), -row[2]))[:MOST_TYPES]

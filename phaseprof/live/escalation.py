@@ -10,9 +10,10 @@ import gc
 from collections.abc import Callable, Mapping, Sequence
 
 from phaseprof.live.budget import Budget, WholeTurns
+from phaseprof.live.dead import collect
 from phaseprof.live.families import Family, HeapView, TypeFamily, read_together
 from phaseprof.live.investigation import Investigation, holder_record
-from phaseprof.live.ledger import UNSEEN, PhaseShare
+from phaseprof.live.ledger import UNSEEN, PhaseShare, are_enough
 from phaseprof.live.retained import graph_bytes, item_after, item_of, own_bytes
 from phaseprof.probes.holders import HolderPath, common_path, find_holder_choices
 from phaseprof.probes.holding.search import Limits
@@ -24,7 +25,6 @@ MAX_AT_ONCE = 12
 ASKED = 6  # survivors whose holders are searched, for each suspect
 SAMPLED = 24  # the same, where it is not known which of them survived
 TOGETHER = 48  # samples of several suspects in one search: more would not fit into its width
-ENOUGH = 0.2  # of a generation's rise must be among the survivors before they speak for it
 OLD_ENOUGH = 2  # generations a survivor must have outlived
 PATIENCE = 12  # generations to wait for survivors before the suspicion is laid aside
 AGAIN_AFTER = 10
@@ -46,10 +46,18 @@ class Escalation:
         budget: what may be spent.
         add: takes each record of evidence.
         clock: nanoseconds.
+        memory: reads the bytes of memory in use; ``None`` where it cannot.
     """
 
-    def __init__(self, budget: Budget, add: Callable[[fmt.Record], None], clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        budget: Budget,
+        add: Callable[[fmt.Record], None],
+        clock: Callable[[], int],
+        memory: Callable[[], float | None] = lambda: None,
+    ) -> None:
         self._budget = budget
+        self._memory = memory
         self._add = add
         self._clock = clock
         self.open: dict[str, Investigation] = {}
@@ -246,7 +254,7 @@ class Escalation:
                 self._next(one)
             return
         shares = one.births.by_phase(self._generation, OLD_ENOUGH)
-        if not _are_enough(shares, one.rate):
+        if not are_enough(shares, one.rate):
             shares = {}  # a gradient or two that happened to stay: what makes the rise is still to come
         if not shares and at_last:
             shares = one.births.by_phase(self._generation, 1)
@@ -367,14 +375,15 @@ class Escalation:
         if followed and self.may_collect():
             with self._budget.spending("confirming collection"):
                 before = self._identities(followed)
-                gc.collect()
+                freed_bytes = collect(self._memory)
                 after = self._identities(followed)
             for one in waiting:
                 suspected = one.births.survivors(self._generation, 1).keys() or one.sample
                 asked = before.get(one.key, {}).keys() & suspected
                 freed = asked - after.get(one.key, {}).keys()
                 self.has_named = self.has_named or bool(freed)
-                self._add(fmt.Collected(self._clock(), self._generation, one.key, len(asked), len(freed)))
+                told = fmt.Collected(self._clock(), self._generation, one.key, len(asked), len(freed), freed_bytes)
+                self._add(told)
         for one in waiting:
             self._close(one)
 
@@ -387,9 +396,3 @@ class Escalation:
     def _identities(followed: Sequence[Family]) -> dict[str, dict[int, int]]:
         with HeapView(followed, young=False) as view:
             return {family.key: family.identities(view) for family in followed}
-
-
-def _are_enough(shares: Mapping[str, PhaseShare], rate: float) -> bool:
-    """Whether survivors account for a good part of one generation's rise, in bytes or, for plain objects, in number."""
-    size = sum(share.size_bytes for share in shares.values())
-    return (size or sum(share.count for share in shares.values())) >= ENOUGH * rate

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.live import families, suspects, suspicion
 from phaseprof.live.budget import Budget
-from phaseprof.live.dead import collect_dead
+from phaseprof.live.dead import what_is_freed
 from phaseprof.live.devices import Devices
 from phaseprof.live.escalation import HOLDERS_NS, Escalation
 from phaseprof.live.investigation import Investigation
@@ -63,7 +63,7 @@ class Inspector:
         self._tracked = tracked
         self._devices = devices
         self._clock = budget.clock
-        self.escalation = Escalation(budget, recorder.add, budget.clock)
+        self.escalation = Escalation(budget, recorder.add, budget.clock, self._memory_in_use)
         self._probes, missing = available_probes({name: PROBES[name] for name in COUNTERS})
         for name, why in missing:
             recorder.note(f"{name}: not measured: {why}")
@@ -355,14 +355,14 @@ class Inspector:
 
     def _collect_dead(self, generation: int) -> None:
         """Collect, for want of an answer to who holds what memory goes up with, and tell what went."""
-        memory = self.suspects.reader_of("malloc_in_use_bytes")
-        if memory is None or not self.escalation.may_collect():
-            return
-        freed = collect_dead(memory, _count_by_name)
-        if freed is not None:
-            for name, n_before, n_freed in freed.types:
-                told = fmt.Collected(self._clock(), generation, f"count/{name}", n_before, n_freed, freed.n_bytes)
+        if self.escalation.may_collect():
+            for name, before, freed, freed_bytes in what_is_freed(self._memory_in_use, _count_by_name):
+                told = fmt.Collected(self._clock(), generation, f"count/{name}", before, freed, freed_bytes)
                 self._recorder.add(told)
+
+    def _memory_in_use(self) -> float | None:
+        reader = self.suspects.reader_of("malloc_in_use_bytes")
+        return None if reader is None else reader()
 
     def cost(self, generation: int) -> fmt.Cost:
         """What measuring cost so far."""

@@ -14,6 +14,8 @@ from phaseprof.recording.model import OUTSIDE
 
 # The owner of what was born while boundaries went unread for lack of budget.
 UNSEEN = ""
+# Of a generation's rise, what must be among the survivors before they speak for it.
+ENOUGH = 0.2
 
 
 class Birth(NamedTuple):
@@ -146,3 +148,9 @@ class DeltaLedger:
     def by_phase(self) -> dict[str, float]:
         """Return the change of the counter in each phase whose boundaries were read."""
         return {phase: change for phase, change in self._sums.items() if phase != UNSEEN}
+
+
+def are_enough(shares: Mapping[str, PhaseShare], rate: float) -> bool:
+    """Whether survivors account for a good part of one generation's rise, in bytes or, for plain objects, in number."""
+    size = sum(share.size_bytes for share in shares.values())
+    return (size or sum(share.count for share in shares.values())) >= ENOUGH * rate

@@ -14,7 +14,7 @@ from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
 from phaseprof.records import COMPANIONS
 from phaseprof.trend.levels import accounts_for, comes_with
-from phaseprof.trend.teeth import long_tooth, teeth
+from phaseprof.trend.teeth import FEW, long_tooth, teeth
 
 AT = "generation end"
 # Series that may point at a leak, and the least rise a generation that is worth a look.
@@ -85,7 +85,7 @@ class Suspects:
         """Whether memory in use goes up for so long, before it goes down if it does, that dead cycles may be a leak."""
         metric = "malloc_in_use_bytes"
         series = self.series(metric)
-        begin = None if series is None else long_tooth(series.generations, series.values)
+        begin = None if series is None else long_tooth(series.generations, series.values, FEW)
         if series is None or begin is None:
             return False
         turns = series.generations[-1] - series.generations[begin]

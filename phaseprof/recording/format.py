@@ -158,10 +158,9 @@ class Holder(_Record, tag="holder"):
 
 
 class Collected(_Record, tag="collected"):
-    """A confirming collection freed ``freed`` of ``asked`` suspects of ``subject``.
+    """A confirming collection freed ``freed`` of ``asked`` suspects of ``subject``, and ``freed_bytes`` in all.
 
-    One that was made at the end without a suspect, because memory goes up for long, says by how many bytes memory
-    in use fell with it; ``asked`` is then how many of the type there were.
+    Where it was made at the end without a suspect, because memory goes up for long, all objects of the type were asked.
     """
 
     t: int

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 # Dead cycles are a leak only where no collection comes in this many generations: a sawtooth needs time to show.
 GARBAGE_GENERATIONS = 12
-# Readings of the newest tooth that show that it rises.
-_ENOUGH = 8
+# Readings of the newest tooth that show that it rises, and those that do where a collection takes what it rose by.
+_ENOUGH, FEW = 8, 4
 # Of the whole range, the part by which a reading must fall for a new tooth to begin.
 _FALL = 0.25
 
@@ -26,10 +26,11 @@ def teeth(values: Sequence[float]) -> list[int]:
     return [0, *(at for at in range(1, len(values)) if values[at - 1] - values[at] > least)]
 
 
-def long_tooth(generations: Sequence[int], values: Sequence[float]) -> int | None:
+def long_tooth(generations: Sequence[int], values: Sequence[float], least: int = _ENOUGH) -> int | None:
     """Return the index at which the newest tooth begins, where teeth are so long that dead cycles may be a leak.
 
-    One tooth must have taken ``GARBAGE_GENERATIONS``, and the newest must rise all along; it may be the only one.
+    One tooth must have taken ``GARBAGE_GENERATIONS``, and the newest, which may be the only one, must rise all along in
+    ``least`` readings.
 
     >>> long_tooth(range(22), [*range(13), *range(9)])
     13
@@ -37,6 +38,6 @@ def long_tooth(generations: Sequence[int], values: Sequence[float]) -> int | Non
     begins = teeth(values)
     longest = max(generations[b] - generations[a] for a, b in pairwise([*begins, len(values) - 1]))
     tooth = values[begins[-1] :]
-    if longest < GARBAGE_GENERATIONS or len(tooth) < _ENOUGH or any(b <= a for a, b in pairwise(tooth)):
+    if longest < GARBAGE_GENERATIONS or len(tooth) < least or any(b <= a for a, b in pairwise(tooth)):
         return None
     return begins[-1]

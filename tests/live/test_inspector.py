@@ -157,7 +157,7 @@ def test_what_goes_up_in_long_teeth_is_named_by_one_collection_at_the_end() -> N
     )  # fmt: skip
     assert (subject, asked, freed) == ("count/__main__.Episode", 37, 37)  # one of the last phase "train"
     assert 150_000 < finding["slope"] < 200_000
-    assert "(a collection at the end freed 37 of 37, and " in finding["summary"]
+    assert ", and 37 of 37 of these)" in finding["summary"]
 
 
 def test_threads_are_named_by_one_look_at_the_end() -> None:
