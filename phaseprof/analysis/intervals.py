@@ -8,6 +8,8 @@ from itertools import pairwise
 
 # Points that are no place in the loop, or repeat another point's reading.
 COPIES = ("sample", "generation end")
+# Of the rise, what a phase must add to be the one that leaks.
+ABLE = 0.5
 
 
 def between_points(levels: Mapping[str, Mapping[float, float]]) -> dict[str, list[tuple[float, float]]]:
@@ -34,6 +36,11 @@ def between_points(levels: Mapping[str, Mapping[float, float]]) -> dict[str, lis
 
 
 def nearest_phase(changes: Mapping[str, float], slope: float) -> str | None:
-    """Choose the phase whose change per generation comes nearest to the rise: what it adds is not freed elsewhere."""
+    """Choose the phase whose change per generation comes nearest to the rise: what it adds is not freed elsewhere.
+
+    One that adds more than the rise may do so for a while, until another phase frees the rest; one that adds much less
+    cannot be it, unless all do.
+    """
     rising = {phase: change for phase, change in changes.items() if change > 0}
-    return min(rising, key=lambda phase: (abs(rising[phase] - slope), -rising[phase]), default=None)
+    able = [phase for phase, change in rising.items() if change >= ABLE * slope]
+    return min(able or rising, key=lambda phase: (abs(rising[phase] - slope), -rising[phase]), default=None)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, WRITTEN, Cause, carries
+from phaseprof.analysis.intervals import ABLE
 from phaseprof.analysis.symptoms import Symptom
 from phaseprof.records import Finding
 from phaseprof.units import format_bytes, format_duration
@@ -153,8 +154,11 @@ def counted_phase(symptoms: Mapping[str, Symptom]) -> str | None:
     if len(told) < 2:
         return told[0][0].phase() if told else None
     phases = {phase for symptom, _ in told for phase, change in symptom.changes().items() if change > 0}
+    added = {phase: sum(unit * symptom.changes().get(phase, 0.0) for symptom, unit in told) for phase in sorted(phases)}
+    rise = sum(unit * symptom.expected_change() for symptom, unit in told)
+    able = [phase for phase, change in added.items() if change >= ABLE * rise]
     return min(
-        sorted(phases),
+        able or added,
         key=lambda phase: sum(
             unit * abs(symptom.changes().get(phase, 0.0) - symptom.expected_change()) for symptom, unit in told
         ),

@@ -119,7 +119,7 @@ def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:
         evidence = Evidence(at, key, tuple(series.generations), tuple(series.values))
         found[key] = Symptom(
             key, judgement, evidence,
-            births=_newest(process.births, family), holder=_best_holder(process.holders, family),
+            births=_births(process.births, family, judgement.slope), holder=_best_holder(process.holders, family),
             collected=_newest(process.collected, family),
         )  # fmt: skip
     return found
@@ -229,6 +229,16 @@ def _best_holder(records: Sequence[fmt.Holder], subject: str) -> fmt.Holder | No
     told = [record for record in records if record.subject == subject]
     good = [record for record in told if record.speaks_for_most and record.root not in NOT_FOUND]
     return next(reversed(good or told), None)
+
+
+def _births(records: Sequence[fmt.Births], family: str, slope: float) -> fmt.Births | None:
+    """The newest record of a family; for a counter, the newest in which it rose: a collection may have come between."""
+    newest = _newest(records, family)
+    if newest is None or family.startswith(FOLLOWED):
+        return newest
+    own = [record for record in records if record.subject == family]
+    rose = [one for one in own if sum(n for n, _ in one.phases.values()) >= SHOWN * slope * max(1, one.after)]
+    return rose[-1] if rose else newest
 
 
 def _newest(records: Sequence[R], subject: str) -> R | None:

@@ -173,6 +173,9 @@ def test_a_registry_of_the_standard_library_is_no_leak_beside_its_threads(module
 
 def test_the_phase_whose_change_is_nearest_to_the_rise() -> None:
     assert nearest_phase({"loads": 90.0, "keeps": 11.0, "frees": -91.0}, 10.0) == "keeps"
+    assert nearest_phase({"steps": 0.5, "keeps": 41.0, "frees": -31.5}, 10.0) == "keeps"
+    assert nearest_phase({"half": 5.0, "keeps": 16.0, "frees": -11.0}, 10.0) == "half"
+    assert nearest_phase({"one": 3.0, "another": 3.0, "third": 4.0}, 10.0) == "third"
     assert nearest_phase({"frees": -3.0}, 10.0) is None
     assert nearest_phase({}, 10.0) is None
 

@@ -213,5 +213,14 @@ def test_a_counter_that_rose_in_no_phase_has_none() -> None:
     assert symptom("descriptors", births=born("descriptors", closes=-4)).phase() is None
 
 
+@pytest.mark.parametrize(("kept", "phase"), [(9.0, "rollout"), (1.4, "train"), (1.6, "rollout")])
+def test_a_counter_is_told_by_the_newest_turns_in_which_it_rose(kept: float, phase: str) -> None:
+    """What the newest record saw is a collection; a quarter of the rise will do."""
+    key = "threads"
+    seen = [born(key, 3, rollout=kept * 2, train=-kept), born(key, 3, rollout=-40, train=0.3)]
+
+    assert find_symptoms(record({key: rising(2)}, seen))[key].phase() == phase
+
+
 def test_without_births_there_is_no_phase() -> None:
     assert symptom(EPISODES).phase() is None
