@@ -15,7 +15,7 @@ from phaseprof.analysis.causes import KIND_OF_TYPE
 from phaseprof.analysis.compare_series import Floats, Side, interval_changes
 from phaseprof.analysis.garbage import find_dead
 from phaseprof.analysis.intervals import nearest_phase
-from phaseprof.analysis.levels import find_companion, find_place
+from phaseprof.analysis.levels import find_companion, find_objects, find_place
 from phaseprof.analysis.limits import Horizon
 from phaseprof.analysis.naming import BLOCK_BYTES, advise, counted_phase, summarise
 from phaseprof.analysis.symptoms import AT, Symptom
@@ -190,7 +190,7 @@ def _native(
 ) -> list[Finding]:
     """Memory that grows beyond what the findings so far explain: of malloc's or Python's allocator, one finding."""
     found = [
-        _unexplained(process, symptom, kind, rate, horizon)
+        _unexplained(process, symptoms, symptom, kind, rate, horizon)
         for symptom, kind, rate in (_beyond_objects(process, symptoms, known), _blocks(symptoms, known))
         if symptom is not None and rate >= NATIVE_LEAST_BYTES and horizon.is_material(rate)
     ]
@@ -213,7 +213,7 @@ def _dead(
     )  # fmt: skip
     told = dead.record
     freed = format_bytes(told.freed_bytes)
-    text = f"a collection at the end freed {freed}, and {told.freed:,} of {told.asked:,} of these"
+    text = f"a collection at the end freed {freed}, and {told.freed:,} of {told.asked:,} that were asked"
     return [replace(finding, summary=f"{summarise(finding, rate)} ({text})")]
 
 
@@ -246,10 +246,12 @@ def _blocks(symptoms: Mapping[str, Symptom], known: Sequence[Finding]) -> tuple[
     return blocks, "objects", blocks.judgement.slope_low * BLOCK_BYTES
 
 
-def _unexplained(process: ProcessRun, counter: Symptom, kind: str, rate: float, horizon: Horizon) -> Finding:
+def _unexplained(
+    process: ProcessRun, symptoms: Mapping[str, Symptom], counter: Symptom, kind: str, rate: float, horizon: Horizon
+) -> Finding:
     """A finding that only an allocator's counter shows, with what one look at the end names, if it names one."""
     finding = replace(_plain(process, counter, kind, horizon), eta_s=horizon.seconds_left(rate))
-    place = find_place(process, counter)
+    place = find_objects(process, symptoms) or find_place(process, counter)
     if place is None:
         known_as = "unseen" if kind == "objects" else _what_was_seen(process)
         finding = replace(finding, advice=advise(known_as, None, ()))

@@ -6,16 +6,26 @@ as much as the counter grew by, that is the likeliest place.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from phaseprof.analysis.causes import KIND_OF_TYPE, comes_with_python, is_plumbing
+from phaseprof.analysis.naming import BLOCK_BYTES
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import COMPANIONS, NO_ROOT
+from phaseprof.records import COMPANIONS, NO_ROOT, NODE_BYTES
 from phaseprof.trend.levels import accounts_for, comes_with
 
-# What a counter's growth may be found as: where its holders are filed, the series of its level, kind and subject.
-_SUMS = (("arrays", "arrays_bytes", "arrays", "ndarray"), ("storages", "storages/cpu_bytes", "tensors", "Tensor"))
+# What a counter's growth may be found as: where its holders are filed, the series of its level, what one of it takes in
+# bytes, kind and subject.
+_SUMS = (
+    ("arrays", "arrays_bytes", 1.0, "arrays", "ndarray"),
+    ("storages", "storages/cpu_bytes", 1.0, "tensors", "Tensor"),
+    ("graph", "graph_nodes", NODE_BYTES, "autograd graph", "Tensor"),
+)
+
+_ALLOCATORS = (("malloc_in_use_bytes", 1.0), ("python_blocks", BLOCK_BYTES))
 
 
 @dataclass(frozen=True)
@@ -32,19 +42,44 @@ def find_place(process: ProcessRun, counter: Symptom) -> Place | None:
 
     Args:
         process: the recording.
-        counter: ``malloc_in_use_bytes``, for arrays and storages; ``python_blocks``, for a container.
+        counter: ``malloc_in_use_bytes``, for arrays, storages and graphs; ``python_blocks``, for a container.
     """
     grown = counter.judgement.growth
     if counter.key == "python_blocks":
         return _find_container(process, grown)
-    for filed, metric, kind, subject in _SUMS:
+    for filed, metric, each, kind, subject in _SUMS:
         series = process.series.get((AT, metric))
         holder = _newest(process, filed)
         if series is None or len(series) != 1 or holder is None:
             continue
-        if accounts_for(series.last * holder.explains / holder.asked, grown):
+        if accounts_for(each * series.last * holder.explains / holder.asked, grown):
             return Place(kind, subject, holder)
     return None
+
+
+def find_objects(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Place | None:
+    """Find a type of the program's own of which one look shows as many as come, all told, to what the allocators added.
+
+    A type with fewer objects than one for every fourth generation was made at the start.
+    """
+    if _n_censuses(process) != 1:
+        return None
+    leaks = [(s, unit) for key, unit in _ALLOCATORS if (s := symptoms.get(key)) and s.judgement.verdict == "leak"]
+    grown = sum(unit * symptom.judgement.growth for symptom, unit in leaks)
+    turns = max((symptom.evidence.generations[-1] for symptom, _ in leaks), default=0)
+    newest = {holder.subject: holder for holder in process.holders if _is_told(holder)}
+    fitting = []
+    for key, holder in newest.items():
+        name, count = key.removeprefix("count/"), process.newest_count(AT, key)
+        is_own = key.startswith("count/") and not is_plumbing(name) and not comes_with_python(name)
+        if is_own and count >= 0.25 * turns and accounts_for(count * holder.retained_bytes, grown):
+            subject = name.rpartition(".")[2]
+            fitting.append(Place(KIND_OF_TYPE.get(subject, "objects"), subject, holder))
+    return max(fitting, key=lambda place: place.holder.retained_bytes, default=None)
+
+
+def _n_censuses(process: ProcessRun) -> int:
+    return len(process.series.get((AT, "n_objects"), ()))
 
 
 def _find_container(process: ProcessRun, grown: float) -> Place | None:
@@ -67,7 +102,7 @@ def find_companion(process: ProcessRun, kind: str, counter: Symptom) -> Place | 
         kind: that of the counter's findings.
         counter: judged over all its readings.
     """
-    if len(process.series.get((AT, "n_objects"), ())) != 1:
+    if _n_censuses(process) != 1:
         return None
     newest = {holder.subject: holder for holder in process.holders if _is_told(holder)}
     fitting = [

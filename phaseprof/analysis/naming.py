@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, WRITTEN, Cause, carries
 from phaseprof.analysis.intervals import ABLE
 from phaseprof.analysis.symptoms import Symptom
-from phaseprof.records import Finding
+from phaseprof.records import NODE_BYTES, Finding
 from phaseprof.units import format_bytes, format_duration
 
 # Bytes charged to a tracked object, and to an item of a container, whose own size was not measured.
@@ -16,8 +16,6 @@ OBJECT_BYTES, ITEM_BYTES = 200.0, 64.0
 ALLOCATED = ("malloc_in_use_bytes", "anonymous_bytes")
 # A block of Python's allocator: between a float and a short list.
 BLOCK_BYTES = 48.0
-# What a bare graph node takes in C++: 5.6 KB for the eight of a small network's step.
-NODE_BYTES = 700.0
 
 
 def name_kind(cause: Cause) -> tuple[str, str | None]:

@@ -12,7 +12,7 @@ from phaseprof.live.recorder import Recorder
 from phaseprof.probes.protocol import Probe
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
-from phaseprof.records import COMPANIONS
+from phaseprof.records import COMPANIONS, NODE_BYTES
 from phaseprof.trend.levels import accounts_for, comes_with
 from phaseprof.trend.teeth import FEW, long_tooth, teeth
 
@@ -27,6 +27,8 @@ NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "chi
 COUNTED = {"children": "children", "threads": "threads", "shm_segments": "shared memory", "descriptors": "descriptors"}
 # Families that are looked at together, of types and of containers.
 MOST_TYPES, MOST_CONTAINERS = 8, 4
+# Of the program's own types, those that one look at the end asks about.
+MOST_LEVELS = 4
 # Containers of which series are kept.
 MOST_TOLD = 64
 # Allocator blocks that go with a tracked object in code and classes.
@@ -121,14 +123,16 @@ class Suspects:
             containers: as a walk lists them.
         """
         grown, blocks = self._grown("malloc_in_use_bytes"), self._grown("python_blocks")
-        sums: dict[str, families.Family] = {
-            "arrays_bytes": families.ArrayFamily(), "storages/cpu_bytes": families.StorageFamily(),
-        }  # fmt: skip
-        for metric, family in sums.items():
+        sums: tuple[tuple[str, float, families.Family], ...] = (
+            ("arrays_bytes", 1.0, families.ArrayFamily()),
+            ("storages/cpu_bytes", 1.0, families.StorageFamily()),
+            ("graph_nodes", NODE_BYTES, families.GraphFamily()),
+        )
+        for metric, each, family in sums:
             series = self.series(metric)
-            if series is not None and len(series) == 1 and accounts_for(series.last, grown):
+            if series is not None and len(series) == 1 and accounts_for(each * series.last, grown):
                 self._start_if_wanted(Investigation(family.key, family.subject, generation, family=family))
-        self._suspect_companions(generation)
+        self._suspect_levels_of_types(generation)
         large = [(length, key) for key, (_, length, _) in containers.items() if accounts_for(length, blocks)]
         unknown = [key for _, key in sorted(large, reverse=True) if not self.containers.was_seen_before(key)]
         for identity in unknown[:MOST_CONTAINERS]:
@@ -136,18 +140,22 @@ class Suspects:
             container = families.ContainerFamily(_container_key(kind, identity), kind, identity)
             self._start_if_wanted(Investigation(container.key, kind, generation, container=container))
 
-    def _suspect_companions(self, generation: int) -> None:
-        """Start types of which there are about as many as a counter of children, threads or the like rose by."""
+    def _suspect_levels_of_types(self, generation: int) -> None:
+        """Start types that come with a counter of children, threads or the like, and the most numerous of the program."""
         censuses = self.series("n_objects")
         if censuses is None or len(censuses) != 1:
             return
-        wanted = {
-            key.removeprefix("count/")
+        counted = {key: level for (at, key), (_, level) in self._recorder.model.first_counts.items() if at == AT}
+        companions = {
+            key
             for metric, kind in COUNTED.items()
             if (grown := self._grown(metric)) > 0
-            for (at, key), (_, level) in self._recorder.model.first_counts.items()
-            if at == AT and key.rpartition(".")[2] in COMPANIONS[kind] and comes_with(grown, level)
+            for key, level in counted.items()
+            if key.rpartition(".")[2] in COMPANIONS[kind] and comes_with(grown, level)
         }
+        own = [key for key, level in counted.items() if suspicion.type_tier(key) == 0 and level >= 0.25 * generation]
+        own.sort(key=lambda key: (suspicion.is_installed(key), -counted[key]))
+        wanted = {key.removeprefix("count/") for key in companions.union(own[:MOST_LEVELS])}
         classes = families.classes_by_name(wanted)
         try:
             for name, own_types in classes.items():

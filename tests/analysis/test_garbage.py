@@ -33,7 +33,7 @@ def test_what_it_frees_is_named_with_its_phase() -> None:
     assert (finding.slope, finding.slope_unit, finding.holder) == (MIB, "bytes/generation", ())
     assert finding.summary == (
         "Dead cycles of Rollout born in phase 'collect' leak: +1.00 MiB a generation since generation 0 "
-        "(a collection at the end freed 9.00 MiB, and 28 of 30 of these)"
+        "(a collection at the end freed 9.00 MiB, and 28 of 30 that were asked)"
     )
 
 

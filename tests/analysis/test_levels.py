@@ -58,6 +58,36 @@ def test_storages_are_named_as_arrays_are() -> None:
     assert (finding.kind, finding.subject) == ("tensors", "Tensor")
 
 
+def test_graphs_are_named_by_their_nodes() -> None:
+    told = held("graph", ("trainer (Trainer)", ".losses (list, 90)", "[-1] Tensor"), item="Tensor")
+
+    finding = only(look(arrays=GROWN / 700, holder=told, metric="graph_nodes"))
+
+    assert (finding.kind, finding.subject) == ("autograd graph", "Tensor")
+    assert only(look(arrays=GROWN / 7000, holder=told, metric="graph_nodes")).kind == "native"
+
+
+def of_episodes(count: float, each: int, name: str = "app.Episode", slope: float = MIB) -> Finding:
+    """Memory in use that grows by 1 MiB a generation, and one look at how many of a type there are."""
+    told = held(f"count/{name}", ("trainer (Trainer)", ".done (list, 40)", "[-1] Episode"), item=name, each=each)
+    return only(seldom(f"count/{name}", {LAST: count}, "malloc_in_use_bytes", slope, told))
+
+
+@pytest.mark.parametrize(
+    ("count", "each_kib", "is_named"),
+    [(40, 512, True), (40, 160, False), (40, 2048, False), (5, 4096, True), (4, 4096, False)],
+)
+def test_objects_are_named_if_all_keep_about_what_was_added(count: float, each_kib: int, is_named: bool) -> None:
+    """A type with fewer objects than one for four generations was made at the start."""
+    finding = of_episodes(count, each_kib * 1024)
+
+    assert (finding.kind, finding.subject) == (("objects", "Episode") if is_named else ("native", None))
+
+
+def test_plumbing_is_not_named_by_a_look() -> None:
+    assert of_episodes(40, 512 * 1024, "builtins.function").kind == "native"
+
+
 @pytest.mark.parametrize(
     ("share", "is_named"), [(0.3, False), (0.45, True), (2.0, True), (2.6, False)]
 )

@@ -199,6 +199,13 @@ def waiting_threads(pp: Profiler, trainer: Trainer) -> None:
             trainer.episodes[-1].start()  # type: ignore[attr-defined]  # a thread
 
 
+def kept_in_a_large_heap(pp: Profiler, trainer: Trainer) -> None:
+    trainer.spare += [[None] for _ in range(400_000)]
+    for _ in turns(pp):
+        with pp.phase("collect"):
+            trainer.episodes += [Episode() for _ in range(5)]
+
+
 def watched(pp: Profiler, trainer: Trainer) -> None:
     pp.watch(Episode, expected=2)
     for _ in turns(pp):

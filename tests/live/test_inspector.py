@@ -155,9 +155,10 @@ def test_what_goes_up_in_long_teeth_is_named_by_one_collection_at_the_end() -> N
     assert (finding["verdict"], finding["kind"], finding["subject"], finding["phase"]) == (
         "leak", "garbage", "Episode", "rollout",
     )  # fmt: skip
-    assert (subject, asked, freed) == ("count/__main__.Episode", 37, 37)  # one of the last phase "train"
+    assert subject == "count/__main__.Episode"
+    assert freed == asked > 5
     assert 150_000 < finding["slope"] < 200_000
-    assert ", and 37 of 37 of these)" in finding["summary"]
+    assert f"and {freed} of {freed} that were asked)" in finding["summary"]
 
 
 def test_threads_are_named_by_one_look_at_the_end() -> None:
@@ -165,6 +166,14 @@ def test_threads_are_named_by_one_look_at_the_end() -> None:
 
     assert (finding["kind"], finding["subject"], finding["phase"]) == ("threads", "Thread", "load")
     assert ".episodes (list, 14)" in " ".join(finding["holder"])
+
+
+def test_objects_are_named_by_one_look_at_the_end() -> None:
+    finding = only("kept_in_a_large_heap", SMALL)
+
+    assert (finding["kind"], finding["subject"], finding["phase"]) == ("objects", "Episode", "collect")
+    assert ".episodes (list, 70)" in " ".join(finding["holder"])
+    assert "(as one look at the end tells: as much lies there)" in finding["summary"]
 
 
 def test_what_is_held_in_long_teeth_is_not() -> None:
