@@ -141,7 +141,7 @@ class Suspects:
             self._start_if_wanted(Investigation(container.key, kind, generation, container=container))
 
     def _suspect_levels_of_types(self, generation: int) -> None:
-        """Start types that come with a counter of children, threads or the like, and the most numerous of the program."""
+        """Start types that come with a counter of children, threads or the like, and the program's most numerous."""
         censuses = self.series("n_objects")
         if censuses is None or len(censuses) != 1:
             return
