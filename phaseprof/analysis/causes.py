@@ -15,7 +15,7 @@ TENSORS = frozenset({"Tensor", "Parameter", "Buffer", "UntypedStorage"})
 # A type whose growth in number is known by a kind of its own.
 KIND_OF_TYPE = {
     **dict.fromkeys(TENSORS, "tensors"),
-    "ndarray": "arrays", "memmap": "arrays", "Thread": "threads", "SharedMemory": "shared memory",
+    "ndarray": "arrays", "memmap": "arrays", "array": "arrays", "Thread": "threads", "SharedMemory": "shared memory",
     "Process": "children", "ForkProcess": "children", "SpawnProcess": "children", "Popen": "children",
     "socket": "descriptors", "TextIOWrapper": "descriptors", "BufferedReader": "descriptors",
     "BufferedWriter": "descriptors", "FileIO": "descriptors",
@@ -116,8 +116,8 @@ class Cause:
 
     @property
     def is_sum(self) -> bool:
-        """Whether only bytes of storages or arrays were added up, and nothing was counted."""
-        return all(key.startswith(("storages/", "arrays_bytes")) for key in self.symptoms)
+        """Whether only bytes of storages, arrays or other buffers were added up, and nothing was counted."""
+        return all(key.startswith(("storages/", "arrays_bytes", "untracked/")) for key in self.symptoms)
 
     @property
     def keeps_contexts(self) -> bool:

@@ -15,7 +15,7 @@ from phaseprof.analysis.causes import KIND_OF_TYPE
 from phaseprof.analysis.compare_series import Floats, Side, interval_changes
 from phaseprof.analysis.garbage import find_dead
 from phaseprof.analysis.intervals import nearest_phase
-from phaseprof.analysis.levels import find_companion, find_objects, find_place
+from phaseprof.analysis.levels import find_companion, find_place
 from phaseprof.analysis.limits import Horizon
 from phaseprof.analysis.naming import BLOCK_BYTES, advise, counted_phase, summarise
 from phaseprof.analysis.symptoms import AT, Symptom
@@ -251,9 +251,11 @@ def _unexplained(
 ) -> Finding:
     """A finding that only an allocator's counter shows, with what one look at the end names, if it names one."""
     finding = replace(_plain(process, counter, kind, horizon), eta_s=horizon.seconds_left(rate))
-    place = find_objects(process, symptoms) or find_place(process, counter)
+    place = find_place(process, symptoms, counter)
     if place is None:
-        known_as = "unseen" if kind == "objects" else _what_was_seen(process)
+        buffers = sum(s.judgement.slope for key, s in symptoms.items() if key.startswith("untracked/") and s.rises)
+        in_python = kind == "objects" or buffers >= 0.5 * counter.judgement.slope
+        known_as = "unseen" if in_python else _what_was_seen(process)
         finding = replace(finding, advice=advise(known_as, None, ()))
         return replace(finding, summary=summarise(finding, rate, known_as=known_as))
     holder = place.holder
@@ -276,8 +278,9 @@ def _what_was_seen(process: ProcessRun) -> str:
 
 def _explained(symptoms: Mapping[str, Symptom]) -> float:
     """Bytes a generation that storages, arrays and buffers in Python account for, growing or not yet judged."""
-    named = ("storages/cpu_bytes", "arrays_bytes", "untracked/bytes_bytes", "untracked/bytearray_bytes", "graph_bytes")
-    return sum(max(0.0, symptoms[key].judgement.slope) for key in named if key in symptoms)
+    named = [symptoms[key] for key in ("storages/cpu_bytes", "arrays_bytes", "graph_bytes") if key in symptoms]
+    named += [symptom for key, symptom in symptoms.items() if key.startswith("untracked/") and symptom.is_held]
+    return sum(max(0.0, symptom.judgement.slope) for symptom in named)
 
 
 def _is_allocators(process: ProcessRun) -> bool:

@@ -55,7 +55,7 @@ def find_leaks(
     """
     symptoms = find_symptoms(process)
     horizon = Horizon(process)
-    causes = join({key: s for key, s in symptoms.items() if _is_followed(key)})
+    causes = join({key: s for key, s in symptoms.items() if _is_followed(s)})
     followed = [c for c in causes if c.of_kind("count/", "watched/", "graph_") and _was_followed(c)]
     causes = [c for c in causes if not (followed and _is_sampled_memory(c))]
     found: list[Finding] = []
@@ -75,8 +75,10 @@ def find_leaks(
     return tuple(sorted(_without_doubles(every), key=_rank)[:MOST_FINDINGS])
 
 
-def _is_followed(key: str) -> bool:
-    return key.startswith(("count/", "watched/", "storages/", "container/", "arrays_bytes", "graph_"))
+def _is_followed(symptom: Symptom) -> bool:
+    if symptom.key.startswith("untracked/"):  # of others a container tells, or the counters of the allocators
+        return symptom.is_held
+    return symptom.key.startswith(("count/", "watched/", "storages/", "container/", "arrays_bytes", "graph_"))
 
 
 def _finding(

@@ -37,16 +37,23 @@ class Place:
     holder: fmt.Holder
 
 
-def find_place(process: ProcessRun, counter: Symptom) -> Place | None:
+def find_place(process: ProcessRun, symptoms: Mapping[str, Symptom], counter: Symptom) -> Place | None:
     """Find what one look shows to be as large as the growth of an allocator's counter.
 
     Args:
         process: the recording.
-        counter: ``malloc_in_use_bytes``, for arrays, storages and graphs; ``python_blocks``, for a container.
+        symptoms: all of its judged series.
+        counter: ``malloc_in_use_bytes`` for arrays, storages and graphs, ``python_blocks`` for a container, either for
+            objects of the program's own.
     """
     grown = counter.judgement.growth
     if counter.key == "python_blocks":
-        return _find_container(process, grown)
+        return _find_objects(process, symptoms) or _find_container(process, grown)
+    # Memory first: it is in what grows, while objects that keep it may be as many as ever.
+    return _find_sum(process, grown) or _find_objects(process, symptoms)
+
+
+def _find_sum(process: ProcessRun, grown: float) -> Place | None:
     for filed, metric, each, kind, subject in _SUMS:
         series = process.series.get((AT, metric))
         holder = _newest(process, filed)
@@ -57,7 +64,7 @@ def find_place(process: ProcessRun, counter: Symptom) -> Place | None:
     return None
 
 
-def find_objects(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Place | None:
+def _find_objects(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Place | None:
     """Find a type of the program's own of which one look shows as many as come, all told, to what the allocators added.
 
     A type with fewer objects than one for every fourth generation was made at the start.

@@ -76,7 +76,8 @@ def _name_container(cause: Cause, inside: set[str]) -> tuple[str, str | None]:
 def main_symptom(cause: Cause, kind: str, subject: str | None) -> Symptom:
     """Choose the series that speaks for a cause: the one of its kind with the clearest verdict."""
     wanted = {
-        "autograd graph": ("graph_nodes", "graph_bytes"), "tensors": ("storages/",), "arrays": ("arrays_bytes",),
+        "autograd graph": ("graph_nodes", "graph_bytes"), "tensors": ("storages/",),
+        "arrays": ("arrays_bytes", "untracked/array"),
         "container": ("container/",), "native": ("malloc_in_use_bytes", "anonymous_bytes"),
     }.get(kind, ())  # fmt: skip
     ranked = sorted(
@@ -99,7 +100,7 @@ def bytes_per_generation(cause: Cause, ceiling: float = math.inf) -> float:
         ceiling: what the counters of the allocators grew by; what is estimated from a few objects cannot come to more,
             since those may hold each other or what was there before.
     """
-    measured = [s.judgement.slope for s in cause.of_kind("storages/", "arrays_bytes", "graph_bytes")]
+    measured = [s.judgement.slope for s in cause.of_kind("storages/", "arrays_bytes", "graph_bytes", "untracked/")]
     counted = [s.judgement.slope * _each(s) for s in cause.of_kind("count/", "watched/")]
     items = [s.judgement.slope * _each_item(s) for s in cause.of_kind("container/")]
     plain = cause.of_kind("malloc_", "anonymous_", "children_private", "shm_bytes", "tracked/")

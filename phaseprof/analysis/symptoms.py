@@ -16,7 +16,7 @@ from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
-from phaseprof.records import NOT_FOUND, Evidence
+from phaseprof.records import NO_ROOT, NOT_FOUND, Evidence
 from phaseprof.trend import Judgement, judge
 
 AT = "generation end"
@@ -40,7 +40,7 @@ ENOUGH = 8
 # Numbers of which Python keeps one each.
 SMALL_INTS = 256
 # Families whose members are followed one by one; of all others only the level is known.
-FOLLOWED = ("count/", "watched/", "storages/", "arrays", "graph", "container/")
+FOLLOWED = ("count/", "watched/", "storages/", "arrays", "graph", "container/", "untracked/")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ class Symptom:
     @property
     def named(self) -> str:
         """The type or named thing, qualified where the key says more than its name."""
-        return (self.key.partition("/")[2] or self.key).partition("@")[0]
+        named = (self.key.partition("/")[2] or self.key).partition("@")[0]
+        return named.removesuffix("_bytes") if self.key.startswith("untracked/") else named
 
     @property
     def subject(self) -> str:
@@ -85,6 +86,12 @@ class Symptom:
         """Whether a confirming collection got rid of a good part of those that were asked about."""
         found = self.collected
         return found is not None and found.asked > 0 and found.freed >= FREED_SHARE * found.asked
+
+    @property
+    def is_held(self) -> bool:
+        """Whether somebody in Python was found to hold most of the survivors."""
+        holder = self.holder
+        return holder is not None and holder.speaks_for_most and holder.root not in NO_ROOT
 
     def phase(self) -> str | None:
         """The phase in which most of the survivors were born; for a counter, the one whose change fits the rise."""
@@ -126,6 +133,8 @@ def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:
 
 
 def _family(key: str) -> str:
+    if key.startswith("untracked/"):
+        return key.removesuffix("_bytes")
     return {"arrays_bytes": "arrays", "graph_nodes": "graph", "graph_bytes": "graph"}.get(key, key)
 
 

@@ -173,6 +173,26 @@ class ArrayFamily:
         return list(reversed(chosen.values()))
 
 
+class BufferFamily:
+    """Buffers of one type, such as ``bytearray``, by their ids: those of some size, since small ones belong to code."""
+
+    has_young = False
+    may_grow = True
+    LEAST_BYTES = 4096
+
+    def __init__(self, subject: str) -> None:
+        self.subject = subject
+        self.key = f"untracked/{subject}"
+
+    def identities(self, view: HeapView) -> dict[int, int]:
+        """Return the id and the bytes of each."""
+        return {id(buffer): size for buffer, size in heap.find_buffers(self.subject, self.LEAST_BYTES)}
+
+    def pick(self, view: HeapView, wanted: Collection[int], most: int) -> list[object]:
+        """Return buffers with the wanted ids."""
+        return [b for b, _ in heap.find_buffers(self.subject, self.LEAST_BYTES) if id(b) in wanted][-most:]
+
+
 class ContainerFamily:
     """One builtin container that grows; what is followed is its length, not its members."""
 

@@ -210,6 +210,8 @@ class Suspects:
             family = families.ArrayFamily()
         elif metric == "graph_nodes":
             family = families.GraphFamily()
+        elif metric.startswith("untracked/") and metric.endswith("_bytes"):
+            family = families.BufferFamily(metric.removeprefix("untracked/").removesuffix("_bytes"))
         if family is not None:
             rate = candidate.per_generation if metric.endswith("_bytes") else 0.0
             self._start_if_wanted(Investigation(family.key, family.subject, generation, family, rate=rate))

@@ -206,6 +206,15 @@ def kept_in_a_large_heap(pp: Profiler, trainer: Trainer) -> None:
             trainer.episodes += [Episode() for _ in range(5)]
 
 
+def buffers_grow_in_place(pp: Profiler, trainer: Trainer) -> None:
+    trainer.spare += [bytearray() for _ in range(30)]
+    for _ in turns(pp):
+        work(pp, "train")
+        with pp.phase("log"):
+            for log in trainer.spare:
+                log.extend(bytes(8_000))  # type: ignore[attr-defined]  # a bytearray
+
+
 def watched(pp: Profiler, trainer: Trainer) -> None:
     pp.watch(Episode, expected=2)
     for _ in turns(pp):

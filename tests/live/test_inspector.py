@@ -131,6 +131,14 @@ def test_arrays_in_untracked_tuples_are_found() -> None:
     assert ".by_step (dict, " in " ".join(finding["holder"])
 
 
+def test_buffers_that_grow_in_place_are_found() -> None:
+    """Neither their number changes nor the length of what they lie in."""
+    finding = only("buffers_grow_in_place")
+
+    assert (finding["kind"], finding["subject"], finding["phase"]) == ("objects", "bytearray", "log")
+    assert ".spare (list, 30)" in " ".join(finding["holder"])
+
+
 def test_dead_cycles_are_confirmed_by_one_collection_for_all() -> None:
     name = "dead_cycles"
     finding = only(name)
