@@ -21,11 +21,11 @@ BLOCK_BYTES = 48.0
 def name_kind(cause: Cause) -> tuple[str, str | None]:
     """Return kind and subject.
 
-    The item that the growing container holds decides; where it only carries others (a dict, a closure), what grows
-    inside it does: tensors before arrays before the user's own types.
+    The item that the growing container holds decides; where it only carries others (a dict, a closure) or is as many as
+    ever, what grows inside it does: tensors before arrays before the user's own types.
     """
-    item = cause.item
     inside = cause.subjects()
+    item = _growing_item(cause, inside)
     if cause.is_garbage:
         return "garbage", _telling(cause) or ("Tensor" if cause.of_kind("storages/") else _of_ring(inside, item))
     if _holds_graph(cause) and (item in TENSORS or cause.ends_at_plumbing or cause.keeps_contexts):
@@ -42,6 +42,14 @@ def name_kind(cause: Cause) -> tuple[str, str | None]:
     if telling is not None:
         return KIND_OF_TYPE.get(telling, "objects"), telling
     return _name_container(cause, inside)
+
+
+def _growing_item(cause: Cause, inside: set[str]) -> str:
+    """The item of the container, unless that is of a type whose number stays while another's, held through it, grows."""
+    item = cause.item
+    if item in inside or item in KIND_OF_TYPE or cause.ends_at_plumbing:
+        return item
+    return _telling(cause) or item
 
 
 def _of_ring(inside: set[str], item: str) -> str | None:

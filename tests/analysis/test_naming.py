@@ -44,6 +44,7 @@ def of(*keys: str) -> list[Symptom]:
         ("user.Episode", [EPISODES], ("objects", "Episode")),
         ("user.Episode", [EPISODES, "storages/cpu_bytes", "arrays_bytes"], ("objects", "Episode")),
         ("torch.Tensor", [TENSORS], ("tensors", "Tensor")),
+        ("user.Elite", [TENSORS, "storages/cpu_bytes"], ("tensors", "Tensor")),
         ("torch.Tensor", ["graph_nodes", "storages/cpu_bytes"], ("autograd graph", "Tensor")),
         ("builtins.tuple", ["graph_nodes", EPISODES], ("autograd graph", "Tensor")),
         ("user.Episode", ["graph_nodes", EPISODES], ("objects", "Episode")),
