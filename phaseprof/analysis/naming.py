@@ -45,7 +45,7 @@ def name_kind(cause: Cause) -> tuple[str, str | None]:
 
 
 def _growing_item(cause: Cause, inside: set[str]) -> str:
-    """The item of the container, unless that is of a type whose number stays while another's, held through it, grows."""
+    """The item of the container, unless its type's number stays and that of another, held through it, grows."""
     item = cause.item
     if item in inside or item in KIND_OF_TYPE or cause.ends_at_plumbing:
         return item
@@ -225,7 +225,7 @@ _COUNTERS = {
 }  # fmt: skip
 _PLURALS = {
     "Tensor": "tensors", "Parameter": "parameters", "Buffer": "tensor buffers", "UntypedStorage": "tensor storages",
-    "ndarray": "arrays", "memmap": "memory-mapped arrays",
+    "ndarray": "arrays", "array": "arrays", "memmap": "memory-mapped arrays",
 }  # fmt: skip
 # Subjects that a kind implies.
 _IMPLIED = {None, "Process", "ForkProcess", "SpawnProcess", "Thread", "SharedMemory"}

@@ -441,6 +441,13 @@ class TestChoosing:
 
         assert (path.bound, path.bound_length) == (40, 10)
 
+    @pytest.mark.parametrize(("largest", "bound"), [(2**31 - 2, 2**31 - 2), (2**31 - 1, None), (2**63 - 1, None)])
+    def test_the_largest_number_there_is_bounds_nothing(self, home, largest, bound):
+        """Queues between processes declare it where nobody asked for a bound."""
+        home.replay = types.SimpleNamespace(storage=[Item() for _ in range(10)], maxsize=largest)
+
+        assert path_of(lambda: home.replay.storage[-1]).bound == bound
+
     def test_capacity_that_was_passed_is_no_bound(self, home):
         home.replay = types.SimpleNamespace(storage=[Item() for _ in range(10)], capacity=9)
 

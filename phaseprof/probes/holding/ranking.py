@@ -33,6 +33,8 @@ _WITH_INSIDES = (types.FunctionType, functools.partial, LRU_CACHE)
 _CAPACITY_NAMES = frozenset(
     {"capacity", "maxlen", "max_len", "max_length", "max_size", "maxsize", "buffer_size", "max_entries", "max_items"}
 )
+# From here on a capacity says "as many as you like": the largest of a semaphore, which queues of processes declare.
+_NO_BOUND = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -241,4 +243,4 @@ def _declared(owner: object) -> int | None:
         return None
     named = {**(reading.instance_namespace(owner) or {}), **dict(reading.slots(owner))}
     found = [v for n, v in named.items() if type(n) is str and type(v) is int and n.strip("_") in _CAPACITY_NAMES]
-    return min((value for value in found if value > 0), default=None)
+    return min((value for value in found if 0 < value < _NO_BOUND), default=None)
