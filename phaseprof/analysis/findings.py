@@ -21,6 +21,7 @@ from phaseprof.analysis.naming import (
     name_kind,
     name_phase,
     summarise,
+    unmeasured_bytes,
 )  # fmt: skip
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms
 from phaseprof.recording.model import ProcessRun
@@ -35,6 +36,8 @@ LEAST_BYTES = 1024.0
 LEAST_ANONYMOUS_BYTES = 65536.0
 # An estimate this many times what the counters rose by is not of what was brought; nearer than that, either may be off.
 OUT_OF_PROPORTION = 10.0
+# Memory in use that grows by less, in bytes a generation, may do so by chance in a short run.
+FELT_BYTES = 16384.0
 MOST_FINDINGS = 10
 # Blocks of Python's allocator a generation that anybody may add.
 FEW_BLOCKS = 150.0
@@ -211,7 +214,8 @@ def _is_trifle(process: ProcessRun, cause: Cause, symptoms: Mapping[str, Symptom
         # Nothing but lists, dicts and sets: caches and leftovers of libraries, until they come to something.  What one
         # of them reaches may be half the heap: many times what memory in use grew by, they cannot have brought.
         allocated = allocated_per_generation(symptoms)
-        rate = allocated if rate > OUT_OF_PROPORTION * allocated else rate
+        if rate > OUT_OF_PROPORTION * allocated:
+            rate = allocated if allocated >= FELT_BYTES else unmeasured_bytes(cause)
         if not cause.is_rooted:
             return rate < LEAST_ANONYMOUS_BYTES
         turns = max(len(s.evidence.generations) and s.evidence.generations[-1] for s in cause.symptoms.values())

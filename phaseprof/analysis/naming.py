@@ -117,6 +117,12 @@ def bytes_per_generation(cause: Cause, ceiling: float = math.inf) -> float:
     return max([0.0, *measured, *other, min(ceiling, max([0.0, *counted, *items, *nodes]))])
 
 
+def unmeasured_bytes(cause: Cause) -> float:
+    """Estimate the growth of a cause in bytes a generation by numbers alone, as if nothing of it had been measured."""
+    counted = [s.judgement.slope * OBJECT_BYTES for s in cause.of_kind("count/", "watched/")]
+    return max([0.0, *counted, *(s.judgement.slope * ITEM_BYTES for s in cause.of_kind("container/"))])
+
+
 def allocated_per_generation(symptoms: Mapping[str, Symptom]) -> float:
     """Bytes a generation by which memory in use grows on the host and on devices; infinite where that is not known."""
     host = [s.judgement.slope for key in ALLOCATED if (s := symptoms.get(key)) is not None and s.rises]

@@ -176,7 +176,7 @@ def test_the_users_own_type_that_nobody_holds_need_not_be() -> None:
     "holder",
     [in_c("count/builtins.dict", each=18_000_000), held("count/builtins.dict", item="dict", each=18_000_000)],
 )
-@pytest.mark.parametrize(("in_use", "is_told"), [(2e3, False), (1e5, True)])
+@pytest.mark.parametrize(("in_use", "is_told"), [(2e3, False), (16_300, False), (1e5, True)])
 def test_plumbing_brought_no_more_than_memory_in_use_grew_by(
     holder: fmt.Holder, in_use: float, is_told: bool
 ) -> None:
