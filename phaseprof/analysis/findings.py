@@ -84,10 +84,17 @@ def _is_followed(symptom: Symptom) -> bool:
     return symptom.key.startswith(("count/", "watched/", "storages/", "container/", "arrays_bytes", "graph_"))
 
 
+def _steady_types(process: ProcessRun) -> frozenset[str]:
+    """Short names of types that two censuses or more found to be as many."""
+    if len(process.series.get((AT, "n_objects"), ())) < 2:
+        return frozenset()
+    return frozenset(key.rpartition(".")[2] for at, key in process.first_counts if at == AT)
+
+
 def _finding(
     process: ProcessRun, cause: Cause, symptoms: Mapping[str, Symptom], horizon: Horizon, least_bytes: float
 ) -> Finding:
-    kind, subject = name_kind(cause)
+    kind, subject = name_kind(cause, _steady_types(process))
     main = main_symptom(cause, kind, subject)
     rate = bytes_per_generation(cause, allocated_per_generation(symptoms))
     is_followed = any(s.births is not None for s in cause.symptoms.values())

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from phaseprof.analysis.causes import KIND_OF_TYPE, comes_with_python, is_plumbing
+from phaseprof.analysis.causes import comes_with_python, is_plumbing
 from phaseprof.analysis.naming import BLOCK_BYTES
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import COMPANIONS, NO_ROOT, NODE_BYTES
-from phaseprof.trend.levels import accounts_for, comes_with
+from phaseprof.trend.levels import accounts_for, is_one_each
 
 # What a counter's growth may be found as: where its holders are filed, the series of its level, what one of it takes in
 # bytes, kind and subject.
@@ -80,8 +80,7 @@ def _find_objects(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Place
         name, count = key.removeprefix("count/"), process.newest_count(AT, key)
         is_own = key.startswith("count/") and not is_plumbing(name) and not comes_with_python(name)
         if is_own and count >= 0.25 * turns and accounts_for(count * holder.retained_bytes, grown):
-            subject = name.rpartition(".")[2]
-            fitting.append(Place(KIND_OF_TYPE.get(subject, "objects"), subject, holder))
+            fitting.append(Place("objects", name.rpartition(".")[2], holder))
     return max(fitting, key=lambda place: place.holder.retained_bytes, default=None)
 
 
@@ -116,7 +115,7 @@ def find_companion(process: ProcessRun, kind: str, counter: Symptom) -> Place | 
         Place(kind, subject, holder)
         for key, holder in newest.items()
         if (subject := key.rpartition(".")[2]) in COMPANIONS[kind]
-        if comes_with(counter.judgement.growth, process.newest_count(AT, key))
+        if is_one_each(process.newest_count(AT, key), counter.judgement.growth)
     ]
     return min(fitting, key=lambda place: len(place.holder.steps), default=None)
 
@@ -126,4 +125,6 @@ def _newest(process: ProcessRun, filed: str) -> fmt.Holder | None:
 
 
 def _is_told(holder: fmt.Holder) -> bool:
-    return holder.asked > 0 and holder.speaks_for_most and holder.root not in NO_ROOT
+    """Whether most are held by somebody, and not by a container that has long been full."""
+    is_full = 0 < holder.bound <= holder.bound_length
+    return holder.asked > 0 and holder.speaks_for_most and holder.root not in NO_ROOT and not is_full

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, WRITTEN, Cause, carries
 from phaseprof.analysis.intervals import ABLE
@@ -18,14 +18,20 @@ ALLOCATED = ("malloc_in_use_bytes", "anonymous_bytes")
 BLOCK_BYTES = 48.0
 
 
-def name_kind(cause: Cause) -> tuple[str, str | None]:
+def name_kind(cause: Cause, steady: Container[str] = ()) -> tuple[str, str | None]:
     """Return kind and subject.
+
+    Args:
+        cause: what grows, and who holds it.
+        steady: short names of types that were counted, and are as many as ever.
 
     The item that the growing container holds decides; where it only carries others (a dict, a closure) or is as many as
     ever, what grows inside it does: tensors before arrays before the user's own types.
     """
     inside = cause.subjects()
-    item = _growing_item(cause, inside)
+    item = cause.item
+    if item in steady and item not in KIND_OF_TYPE and not cause.ends_at_plumbing:
+        item = _telling(cause) or item
     if cause.is_garbage:
         return "garbage", _telling(cause) or ("Tensor" if cause.of_kind("storages/") else _of_ring(inside, item))
     if _holds_graph(cause) and (item in TENSORS or cause.ends_at_plumbing or cause.keeps_contexts):
@@ -42,14 +48,6 @@ def name_kind(cause: Cause) -> tuple[str, str | None]:
     if telling is not None:
         return KIND_OF_TYPE.get(telling, "objects"), telling
     return _name_container(cause, inside)
-
-
-def _growing_item(cause: Cause, inside: set[str]) -> str:
-    """The item of the container, unless its type's number stays and that of another, held through it, grows."""
-    item = cause.item
-    if item in inside or item in KIND_OF_TYPE or cause.ends_at_plumbing:
-        return item
-    return _telling(cause) or item
 
 
 def _of_ring(inside: set[str], item: str) -> str | None:

@@ -68,7 +68,7 @@ class Escalation:
         self.gap = False
         self._counters = WholeTurns(budget, "births: counters", part=COUNTERS_SHARE, credit_ns=COUNTERS_CREDIT_NS)
         self.has_named = False
-        self._n_confirmed = 0
+        self._n_confirmed, self._collected_at = 0, -1
 
     @property
     def looks_at_boundaries(self) -> bool:
@@ -87,7 +87,7 @@ class Escalation:
 
     def start(self, suspect: Investigation) -> None:
         """Begin to look at a suspect, if there is room beside the others."""
-        if len(self.open) < MAX_AT_ONCE:
+        if sum(not one.is_guess for one in self.open.values()) < MAX_AT_ONCE:
             if self._budget.share is not None and suspect.family is not None and not suspect.family.has_young:
                 suspect.stage = "holders"  # following it takes a whole look at each boundary; counters tell the phase
             self.open[suspect.key] = suspect
@@ -349,7 +349,7 @@ class Escalation:
         record.item = item or record.item
         self._add(record)
         speaks = record.root not in NO_ROOT and record.speaks_for_most and path.bound is None
-        self.has_named = self.has_named or (speaks and one.is_telling)
+        self.has_named = self.has_named or (speaks and one.is_telling and not one.is_guess)
         if record.root == STOPPED:
             self._unanswered.add(one.key)
         else:
@@ -388,9 +388,11 @@ class Escalation:
             self._close(one)
 
     def may_collect(self) -> bool:
-        """Count a full collection that is about to be made, unless there were enough of them."""
-        self._n_confirmed += 1
-        return self._n_confirmed <= MOST_COLLECTIONS
+        """Count a full collection that is about to be made, unless there were enough of them or one just now."""
+        may = self._n_confirmed < MOST_COLLECTIONS and self._collected_at != self._generation
+        if may:
+            self._n_confirmed, self._collected_at = self._n_confirmed + 1, self._generation
+        return may
 
     @staticmethod
     def _identities(followed: Sequence[Family]) -> dict[str, dict[int, int]]:

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 
 from phaseprof.errors import PhaseprofError
 from phaseprof.live.handles import ContainerHandle
-from phaseprof.probes import arrays, autograd, heap, tensors, walk
+from phaseprof.probes import autograd, heap, tensors, walk
 from phaseprof.probes.own import is_own_type, own_tally
 from phaseprof.probes.protocol import Probe
 from phaseprof.probes.typeids import TypeFilter, sift
@@ -144,53 +144,6 @@ class StorageFamily:
             if len(found) >= most:
                 break
         return list(reversed(found.values()))
-
-
-class ArrayFamily:
-    """Numpy buffers, by the id of the object that owns them.  Always a complete look: arrays are not collected."""
-
-    key = "arrays"
-    subject = "ndarray"
-    has_young = False
-    may_grow = False
-
-    def identities(self, view: HeapView) -> dict[int, int]:
-        """Return the owner's id and the bytes of each buffer."""
-        return arrays.array_buffers()
-
-    def pick(self, view: HeapView, wanted: Collection[int], most: int) -> list[object]:
-        """Return the arrays, or views of them, that own the wanted buffers."""
-        found: list[object] = walk.find_untracked(walk.array_types())
-        locate = arrays.BufferLocator()
-        chosen: dict[int, object] = {}
-        for candidate in reversed(found):
-            buffer = locate(candidate)
-            if buffer is not None and buffer.owner_id in wanted:
-                chosen.setdefault(buffer.owner_id, candidate)
-            if len(chosen) >= most:
-                break
-        found.clear()
-        return list(reversed(chosen.values()))
-
-
-class BufferFamily:
-    """Buffers of one type, such as ``bytearray``, by their ids: those of some size, since small ones belong to code."""
-
-    has_young = False
-    may_grow = True
-    LEAST_BYTES = 4096
-
-    def __init__(self, subject: str) -> None:
-        self.subject = subject
-        self.key = f"untracked/{subject}"
-
-    def identities(self, view: HeapView) -> dict[int, int]:
-        """Return the id and the bytes of each."""
-        return {id(buffer): size for buffer, size in heap.find_buffers(self.subject, self.LEAST_BYTES)}
-
-    def pick(self, view: HeapView, wanted: Collection[int], most: int) -> list[object]:
-        """Return buffers with the wanted ids."""
-        return [b for b, _ in heap.find_buffers(self.subject, self.LEAST_BYTES) if id(b) in wanted][-most:]
 
 
 class ContainerFamily:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.live import families, suspects, suspicion
 from phaseprof.live.budget import Budget
-from phaseprof.live.dead import what_is_freed
+from phaseprof.live.dead import by_name, count_by_name, what_is_freed
 from phaseprof.live.devices import Devices
 from phaseprof.live.escalation import HOLDERS_NS, Escalation
 from phaseprof.live.investigation import Investigation
@@ -226,7 +226,7 @@ class Inspector:
         if containers:
             self.suspects.containers.see(containers, generation, whole=False)
         try:
-            names = _by_name(counts)
+            names = by_name(counts)
             watched = counts_of(self._watches.classes(), counts)
         finally:
             counts.clear()
@@ -356,7 +356,9 @@ class Inspector:
     def _collect_dead(self, generation: int) -> None:
         """Collect, for want of an answer to who holds what memory goes up with, and tell what went."""
         if self.escalation.may_collect():
-            for name, before, freed, freed_bytes in what_is_freed(self._memory_in_use, _count_by_name):
+            rows = what_is_freed(self._memory_in_use, count_by_name)
+            # Without a record it would pass for a collection of the program's own.
+            for name, before, freed, freed_bytes in rows or [("", 0, 0, 0)]:
                 told = fmt.Collected(self._clock(), generation, f"count/{name}", before, freed, freed_bytes)
                 self._recorder.add(told)
 
@@ -381,19 +383,3 @@ class Inspector:
         """Give back hooks and descriptors."""
         self.looks_at_boundaries = False
         self.abandon()
-
-
-def _count_by_name() -> dict[str, int]:
-    counts = families.census_figures().counts
-    try:
-        return _by_name(counts)
-    finally:
-        counts.clear()
-
-
-def _by_name(counts: Mapping[type, int]) -> dict[str, int]:
-    names: dict[str, int] = {}
-    for cls, count in counts.items():
-        name = census.type_name(cls)
-        names[name] = names.get(name, 0) + count
-    return names

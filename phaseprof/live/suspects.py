@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from phaseprof.live import families, suspicion
+from phaseprof.live import buffers, families, suspicion
 from phaseprof.live.containers import ContainerWatch
 from phaseprof.live.escalation import Escalation
 from phaseprof.live.investigation import Investigation
@@ -13,7 +13,7 @@ from phaseprof.probes.protocol import Probe
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
 from phaseprof.records import COMPANIONS, NODE_BYTES
-from phaseprof.trend.levels import accounts_for, comes_with
+from phaseprof.trend.levels import accounts_for, is_one_each
 from phaseprof.trend.teeth import FEW, long_tooth, teeth
 
 AT = "generation end"
@@ -27,7 +27,7 @@ NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "chi
 COUNTED = {"children": "children", "threads": "threads", "shm_segments": "shared memory", "descriptors": "descriptors"}
 # Families that are looked at together, of types and of containers.
 MOST_TYPES, MOST_CONTAINERS = 8, 4
-# Of the program's own types, those that one look at the end asks about.
+# Types that come with a counter, and the program's own: as many of each does one look at the end ask about.
 MOST_LEVELS = 4
 # Containers of which series are kept.
 MOST_TOLD = 64
@@ -124,7 +124,7 @@ class Suspects:
         """
         grown, blocks = self._grown("malloc_in_use_bytes"), self._grown("python_blocks")
         sums: tuple[tuple[str, float, families.Family], ...] = (
-            ("arrays_bytes", 1.0, families.ArrayFamily()),
+            ("arrays_bytes", 1.0, buffers.ArrayFamily()),
             ("storages/cpu_bytes", 1.0, families.StorageFamily()),
             ("graph_nodes", NODE_BYTES, families.GraphFamily()),
         )
@@ -146,21 +146,21 @@ class Suspects:
         if censuses is None or len(censuses) != 1:
             return
         counted = {key: level for (at, key), (_, level) in self._recorder.model.first_counts.items() if at == AT}
-        companions = {
+        fits = [
             key
             for metric, kind in COUNTED.items()
             if (grown := self._grown(metric)) > 0
             for key, level in counted.items()
-            if key.rpartition(".")[2] in COMPANIONS[kind] and comes_with(grown, level)
-        }
+            if key.rpartition(".")[2] in COMPANIONS[kind] and is_one_each(level, grown)
+        ]
         own = [key for key, level in counted.items() if suspicion.type_tier(key) == 0 and level >= 0.25 * generation]
         own.sort(key=lambda key: (suspicion.is_installed(key), -counted[key]))
-        wanted = {key.removeprefix("count/") for key in companions.union(own[:MOST_LEVELS])}
+        wanted = [key.removeprefix("count/") for key in dict.fromkeys((*fits[:MOST_LEVELS], *own[:MOST_LEVELS]))]
         classes = families.classes_by_name(wanted)
         try:
-            for name, own_types in classes.items():
-                family = families.TypeFamily(f"count/{name}", own_types)
-                self._start_if_wanted(Investigation(family.key, family.subject, generation, family))
+            for name in filter(classes.__contains__, wanted):
+                family = families.TypeFamily(f"count/{name}", classes[name])
+                self._start_if_wanted(Investigation(family.key, family.subject, generation, family, is_guess=True))
         finally:
             classes.clear()
 
@@ -207,11 +207,11 @@ class Suspects:
         if metric.startswith("storages/") and metric.endswith("_bytes"):
             family = families.StorageFamily()
         elif metric == "arrays_bytes":
-            family = families.ArrayFamily()
+            family = buffers.ArrayFamily()
         elif metric == "graph_nodes":
             family = families.GraphFamily()
         elif metric.startswith("untracked/") and metric.endswith("_bytes"):
-            family = families.BufferFamily(metric.removeprefix("untracked/").removesuffix("_bytes"))
+            family = buffers.BufferFamily(metric.removeprefix("untracked/").removesuffix("_bytes"))
         if family is not None:
             rate = candidate.per_generation if metric.endswith("_bytes") else 0.0
             self._start_if_wanted(Investigation(family.key, family.subject, generation, family, rate=rate))

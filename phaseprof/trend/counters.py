@@ -17,6 +17,7 @@ from phaseprof.trend.shape import SLOWER, Outcome, halves, keeps_pace, laplace, 
 LEAST = 7  # readings: six rises in a row have a chance of 1 in 64
 FALLS = 0.01  # of the rises: what may fall before a series is no counter
 STEADY = -0.7  # Laplace's statistic of a few steps; a cache that meets its last size classes lies at -1 and below
+GAP = 4  # readings: nobody looked for so long that growth may have ended in between
 DECAYED = 0.2  # a tail slower than this share of the early rate has to prove that it keeps its pace
 
 
@@ -60,7 +61,7 @@ def _judge(x: Floats, y: Floats, early: float) -> Outcome:
     if pause > 2 * longest:
         return Outcome("plateau", "saturating", begin, since, 0.5 ** len(rises), float(y[-1]))
     outcome = _judge_rising(x, y, Outcome("growing", "staircase", begin, since, 0.1), early)
-    if outcome.verdict == "leak" and _is_overdue(x, y, rises, longest):
+    if outcome.verdict == "leak" and (_is_overdue(x, y, rises, longest) or _may_have_ended_unseen(x, y)):
         return replace(outcome, verdict="growing")
     return outcome
 
@@ -101,6 +102,15 @@ def _is_overdue(x: Floats, y: Floats, rises: NDArray[np.intp], longest: float) -
         return pause > 0
     chance = (1 - pause / float(x[-1] - x[0])) ** len(rises) if len(rises) >= 8 else 0.0
     return pause > longest and chance < 0.1
+
+
+def _may_have_ended_unseen(x: Floats, y: Floats) -> bool:
+    """Whether growth may have ended in a gap between readings: it is far slower since, in too few readings to tell."""
+    gaps = np.flatnonzero(np.diff(x) > GAP)
+    first = int(gaps[-1]) + 1 if len(gaps) else len(x)
+    if first < 2 or not 2 <= len(x) - first < LEAST:
+        return False
+    return _rate(x[first:], y[first:]) < DECAYED * _rate(x[:first], y[:first])
 
 
 def _is_clockwork(x: Floats, y: Floats, rises: NDArray[np.intp]) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # A part of what grew may lie elsewhere, and something may have been there before.
 _LOW, _HIGH = 0.4, 2.5
+# Objects that came one with each that was counted; a few may have been there before.
+_FEW, _MANY = 0.8, 1.6
 # What a counter counts for each object that comes with it: a child has up to eight descriptors or threads.
 _LEAST_EACH, _MOST_EACH = 0.5, 8.0
 
@@ -22,9 +24,18 @@ def accounts_for(level: float, grown: float) -> bool:
 
 
 def comes_with(counted: float, objects: float) -> bool:
-    """Whether a counter's growth fits that of objects, one or a few for each; rates or sums, both alike.
+    """Whether a counter's growth fits that of objects, one or a few for each.
 
     >>> comes_with(6.0, 3.0), comes_with(6.0, 20.0), comes_with(6.0, 0.0)
     (True, False, False)
     """
     return objects > 0 and _LEAST_EACH <= counted / objects <= _MOST_EACH
+
+
+def is_one_each(level: float, counted: float) -> bool:
+    """Whether about as many objects are there as a counter grew by, so that one may have come with each.
+
+    >>> is_one_each(9.0, 8.0), is_one_each(3.0, 8.0), is_one_each(90.0, 8.0), is_one_each(0.0, 0.0)
+    (True, False, False, False)
+    """
+    return 0 < _FEW * counted <= level <= _MANY * counted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scripted_runs import MIB, born
+from scripted_runs import MIB, born, dead
 
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.recording import format as fmt
@@ -21,7 +21,9 @@ def teeth(
         process.add(fmt.Metrics(g, g, figures))
     process.add(born("malloc_in_use_bytes", 1, collect=step))
     when = n - 1 if at is None else at
-    for subject, asked, gone in (("count/app.Rollout", 30, 28), ("count/list", 900, 60)):
+    for subject, asked, gone in (
+        ("count/app.Idle", 9, 0), ("count/list", 900, 60), ("count/app.Rollout", 30, 28), ("storages", 60, 56),
+    ):  # fmt: skip
         process.add(fmt.Collected(n, when, subject, asked, gone, int(freed)))
     return find_leaks(process)
 
@@ -31,6 +33,7 @@ def test_what_it_frees_is_named_with_its_phase() -> None:
 
     assert (finding.verdict, finding.kind, finding.subject, finding.phase) == ("leak", "garbage", "Rollout", "collect")
     assert (finding.slope, finding.slope_unit, finding.holder) == (MIB, "bytes/generation", ())
+    assert finding.advice.startswith("These are reference cycles")
     assert finding.summary == (
         "Dead cycles of Rollout born in phase 'collect' leak: +1.00 MiB a generation since generation 0 "
         "(a collection at the end freed 9.00 MiB, and 28 of 30 that were asked)"
@@ -71,3 +74,17 @@ def test_a_program_that_collects_by_itself_has_no_leak() -> None:
 
 def test_a_collection_of_an_earlier_look_says_nothing_of_the_newest_tooth() -> None:
     assert teeth(at=20) == ()
+
+
+def test_they_are_told_once() -> None:
+    """A census that came too seldom shows them growing, and the collection names them."""
+    process = ProcessRun()
+    for g in range(26):
+        process.add(fmt.Metrics(g, g, {"malloc_in_use_bytes": 1e8 + MIB * (g % 16)}))
+    for g in (20, 25):
+        process.add(fmt.Metrics(g, g, {"n_objects": 1e5, "count/app.Rollout": 3.0 * (g % 16)}))
+    process.extend([dead("count/app.Rollout"), fmt.Collected(9, 25, "count/app.Rollout", 6, 6, int(9 * MIB))])
+
+    (finding,) = find_leaks(process)
+
+    assert (finding.verdict, finding.kind, finding.subject) == ("leak", "garbage", "Rollout")

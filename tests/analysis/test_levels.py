@@ -121,7 +121,34 @@ def test_a_buffer_with_room_left_is_filling() -> None:
     finding = only(look(holder=of_arrays(bound=1000, length=640)))
 
     assert (finding.verdict, finding.eta_s) == ("filling", None)
-    assert only(look(holder=of_arrays(bound=640, length=640))).verdict == "leak"
+
+
+def test_a_buffer_that_has_long_been_full_is_not_named() -> None:
+    assert only(look(holder=of_arrays(bound=640, length=640))).kind == "native"
+
+
+@pytest.mark.parametrize("name", ["app.Process", "app.Thread", "app.Buffer"])
+def test_a_type_of_the_programs_own_is_an_object_whatever_it_is_called(name: str) -> None:
+    assert of_episodes(40, 512 * 1024, name).kind == "objects"
+
+
+def test_of_several_types_the_heaviest_is_named() -> None:
+    kept = {"app.Step": 300_000, "app.Episode": 500_000, "app.Game": 400_000}
+    told = [held(f"count/{name}", item=name, each=each) for name, each in kept.items()]
+    process = seldom("count/app.Step", {LAST: 40}, "malloc_in_use_bytes", MIB, *told)
+    process.add(fmt.Metrics(0, LAST, {"count/app.Episode": 40.0, "count/app.Game": 40.0}))
+
+    assert only(process).subject == "Episode"
+
+
+def test_of_several_types_that_come_with_threads_the_nearest_to_its_root_is_named() -> None:
+    names = {"threading.Thread": ("pool (Pool)", ".all (list, 19)", ".by_name (dict, 19)", "[-1] Thread"),
+             "concurrent.futures.thread.ThreadPoolExecutor": ("pools (list, 19)", "[-1] ThreadPoolExecutor")}
+    told = [held(f"count/{name}", steps, item=name) for name, steps in names.items()]
+    process = seldom("count/threading.Thread", {LAST: LAST}, "threads", 1, *told)
+    process.add(fmt.Metrics(0, LAST, {"count/concurrent.futures.thread.ThreadPoolExecutor": float(LAST)}))
+
+    assert only(process).subject == "ThreadPoolExecutor"
 
 
 # --- blocks of Python's allocator -------------------------------------------------------------------------------------
@@ -233,8 +260,8 @@ def test_threads_are_named_by_the_objects_of_which_about_as_many_are_there() -> 
     assert finding.summary.endswith("(as one look at the end tells: about as many are there)")
 
 
-@pytest.mark.parametrize(("there", "is_named"), [(1, False), (2, True), (32, True), (33, False)])
-def test_a_thread_has_few_objects_and_an_object_few_threads(there: float, is_named: bool) -> None:
+@pytest.mark.parametrize(("there", "is_named"), [(12, False), (13, True), (25, True), (26, False)])
+def test_there_must_be_about_one_for_each(there: float, is_named: bool) -> None:
     assert bool(started(there=there).holder) is is_named
 
 

@@ -44,7 +44,7 @@ def of(*keys: str) -> list[Symptom]:
         ("user.Episode", [EPISODES], ("objects", "Episode")),
         ("user.Episode", [EPISODES, "storages/cpu_bytes", "arrays_bytes"], ("objects", "Episode")),
         ("torch.Tensor", [TENSORS], ("tensors", "Tensor")),
-        ("user.Elite", [TENSORS, "storages/cpu_bytes"], ("tensors", "Tensor")),
+        ("user.Elite", [TENSORS, "storages/cpu_bytes"], ("objects", "Elite")),
         ("torch.Tensor", ["graph_nodes", "storages/cpu_bytes"], ("autograd graph", "Tensor")),
         ("builtins.tuple", ["graph_nodes", EPISODES], ("autograd graph", "Tensor")),
         ("user.Episode", ["graph_nodes", EPISODES], ("objects", "Episode")),
@@ -182,6 +182,21 @@ def test_the_phase_that_fits_both_counters_is_told() -> None:
 
     assert in_use.phase() == "train"
     assert counted_phase({"malloc_in_use_bytes": in_use, "python_blocks": blocks}) == "log"
+
+
+@pytest.mark.parametrize(
+    ("item", "keys", "expected"),
+    [
+        ("user.Elite", [TENSORS, "storages/cpu_bytes"], ("tensors", "Tensor")),
+        ("user.Elite", [EPISODES], ("objects", "Episode")),
+        ("user.Elite", ["storages/cpu_bytes"], ("objects", "Elite")),
+        ("threading.Thread", [TENSORS], ("threads", "Thread")),
+    ],
+)
+def test_an_item_that_is_as_many_as_ever_gives_way_to_what_grows(
+    item: str, keys: list[str], expected: tuple[str, str]
+) -> None:
+    assert name_kind(cause(item, *of(*keys)), {"Elite", "Thread"}) == expected
 
 
 # --- words ------------------------------------------------------------------------------------------------------------

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from phaseprof.live.buffers import ArrayFamily, BufferFamily
 from phaseprof.live.families import (
-    ArrayFamily,
     ContainerFamily,
     CounterReader,
     GraphFamily,
@@ -310,3 +310,31 @@ def test_counters_of_one_probe_are_read_at_once() -> None:
 
     assert read_together([*readers, lambda: 7.0]) == [1.0, 2.0, None, 7.0]
     assert (probe.n_read, other.n_read) == (1, 1)
+
+
+# --- buffers of Python's own types ------------------------------------------------------------------------------------
+
+
+def test_of_buffers_those_are_followed_that_came_or_grew_since_the_first_look() -> None:
+    kept = [bytearray(10_000), bytearray(20_000), bytearray(100)]
+    family = BufferFamily("bytearray")
+    with HeapView([family], young=False) as view:
+        first = family.identities(view)
+        kept[1].extend(bytes(50_000))
+        kept.append(bytearray(5_000))
+        later = family.identities(view)
+
+        assert {id(kept[0]), id(kept[1])} <= first.keys()
+        assert id(kept[2]) not in first
+        assert later.keys() == {id(kept[1]), id(kept[3])}
+        assert later[id(kept[1])] >= 70_000
+        assert family.pick(view, {id(kept[3])}, 9) == [kept[3]]
+
+
+def test_of_bytes_what_was_there_at_the_first_look_is_never_followed() -> None:
+    kept = [bytes(10_000)]
+    family = BufferFamily("bytes")
+    with HeapView([family], young=False) as view:
+        assert family.identities(view) == {}
+        kept.append(bytes(9_000))
+        assert family.identities(view).keys() == {id(kept[1])}
