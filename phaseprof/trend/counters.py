@@ -193,9 +193,8 @@ def _chance(x: Floats, y: Floats) -> float | None:
     if len(y) < LEAST:
         return None
     if len(rises) >= 6:
-        spans = np.diff(x)
-        rates = np.minimum(np.diff(y) / spans, 3 * float(np.median(sizes / spans[rises - 1])))
-        drift = drift_test(np.concatenate(([0.0], np.cumsum(rates))))
+        steps = np.minimum(np.diff(y), 3 * float(np.median(sizes)))
+        drift = drift_test(np.concatenate(([0.0], np.cumsum(steps))))
         return max(0.5 ** len(rises), drift) if drift < 0.02 else None
     alike = sizes.max() <= 2 * sizes.min()
     gaps = np.diff(x[rises])
