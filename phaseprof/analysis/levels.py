@@ -15,7 +15,7 @@ from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import COMPANIONS, NO_ROOT, NODE_BYTES
-from phaseprof.trend.levels import accounts_for, is_one_each
+from phaseprof.trend.levels import accounts_for, is_close
 
 # What a counter's growth may be found as: where its holders are filed, the series of its level, what one of it takes in
 # bytes, kind and subject.
@@ -23,6 +23,9 @@ _SUMS = (
     ("arrays", "arrays_bytes", 1.0, "arrays", "ndarray"),
     ("storages", "storages/cpu_bytes", 1.0, "tensors", "Tensor"),
     ("graph", "graph_nodes", NODE_BYTES, "autograd graph", "Tensor"),
+    ("untracked/array", "untracked/array_bytes", 1.0, "arrays", "array"),
+    ("untracked/bytearray", "untracked/bytearray_bytes", 1.0, "objects", "bytearray"),
+    ("untracked/BytesIO", "untracked/BytesIO_bytes", 1.0, "objects", "BytesIO"),
 )
 
 _ALLOCATORS = (("malloc_in_use_bytes", 1.0), ("python_blocks", BLOCK_BYTES))
@@ -59,7 +62,7 @@ def _find_sum(process: ProcessRun, grown: float) -> Place | None:
         holder = _newest(process, filed)
         if series is None or len(series) != 1 or holder is None:
             continue
-        if accounts_for(each * series.last * holder.explains / holder.asked, grown):
+        if _accounts_for(holder, each * series.last * holder.explains / holder.asked, grown):
             return Place(kind, subject, holder)
     return None
 
@@ -79,7 +82,7 @@ def _find_objects(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Place
     for key, holder in newest.items():
         name, count = key.removeprefix("count/"), process.newest_count(AT, key)
         is_own = key.startswith("count/") and not is_plumbing(name) and not comes_with_python(name)
-        if is_own and count >= 0.25 * turns and accounts_for(count * holder.retained_bytes, grown):
+        if is_own and count >= 0.25 * turns and _accounts_for(holder, count * holder.retained_bytes, grown):
             fitting.append(Place("objects", name.rpartition(".")[2], holder))
     return max(fitting, key=lambda place: place.holder.retained_bytes, default=None)
 
@@ -115,7 +118,7 @@ def find_companion(process: ProcessRun, kind: str, counter: Symptom) -> Place | 
         Place(kind, subject, holder)
         for key, holder in newest.items()
         if (subject := key.rpartition(".")[2]) in COMPANIONS[kind]
-        if is_one_each(process.newest_count(AT, key), counter.judgement.growth)
+        if is_close(process.newest_count(AT, key), counter.judgement.growth)
     ]
     return min(fitting, key=lambda place: len(place.holder.steps), default=None)
 
@@ -125,6 +128,10 @@ def _newest(process: ProcessRun, filed: str) -> fmt.Holder | None:
 
 
 def _is_told(holder: fmt.Holder) -> bool:
-    """Whether most are held by somebody, and not by a container that has long been full."""
+    return holder.asked > 0 and holder.speaks_for_most and holder.root not in NO_ROOT
+
+
+def _accounts_for(holder: fmt.Holder, level: float, grown: float) -> bool:
+    """Whether a level may be what a counter grew by; in a full container items have grown, or nothing has."""
     is_full = 0 < holder.bound <= holder.bound_length
-    return holder.asked > 0 and holder.speaks_for_most and holder.root not in NO_ROOT and not is_full
+    return is_close(level, grown) if is_full else accounts_for(level, grown)

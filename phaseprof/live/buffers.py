@@ -7,6 +7,9 @@ from collections.abc import Collection
 from phaseprof.live.families import HeapView
 from phaseprof.probes import arrays, heap, walk
 
+# Of Python's own types, those whose instances can grow.
+GROWING = ("array", "bytearray", "BytesIO")
+
 
 class ArrayFamily:
     """Numpy buffers, by the id of the object that owns them.  Always a complete look: arrays are not collected."""

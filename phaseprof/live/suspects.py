@@ -13,7 +13,7 @@ from phaseprof.probes.protocol import Probe
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
 from phaseprof.records import COMPANIONS, NODE_BYTES
-from phaseprof.trend.levels import accounts_for, is_one_each
+from phaseprof.trend.levels import accounts_for, is_close
 from phaseprof.trend.teeth import FEW, long_tooth, teeth
 
 AT = "generation end"
@@ -127,6 +127,7 @@ class Suspects:
             ("arrays_bytes", 1.0, buffers.ArrayFamily()),
             ("storages/cpu_bytes", 1.0, families.StorageFamily()),
             ("graph_nodes", NODE_BYTES, families.GraphFamily()),
+            *((f"untracked/{name}_bytes", 1.0, buffers.BufferFamily(name)) for name in buffers.GROWING),
         )
         for metric, each, family in sums:
             series = self.series(metric)
@@ -151,7 +152,7 @@ class Suspects:
             for metric, kind in COUNTED.items()
             if (grown := self._grown(metric)) > 0
             for key, level in counted.items()
-            if key.rpartition(".")[2] in COMPANIONS[kind] and is_one_each(level, grown)
+            if key.rpartition(".")[2] in COMPANIONS[kind] and is_close(level, grown)
         ]
         own = [key for key, level in counted.items() if suspicion.type_tier(key) == 0 and level >= 0.25 * generation]
         own.sort(key=lambda key: (suspicion.is_installed(key), -counted[key]))

@@ -58,6 +58,15 @@ def test_storages_are_named_as_arrays_are() -> None:
     assert (finding.kind, finding.subject) == ("tensors", "Tensor")
 
 
+@pytest.mark.parametrize(("name", "kind"), [("array", "arrays"), ("bytearray", "objects"), ("BytesIO", "objects")])
+def test_buffers_are_named_as_arrays_are(name: str, kind: str) -> None:
+    told = held(f"untracked/{name}", ("table (Table)", ".history (dict, 40)", f"[...] {name}"), item=name)
+
+    finding = only(look(holder=told, metric=f"untracked/{name}_bytes"))
+
+    assert (finding.kind, finding.subject, finding.holder) == (kind, name, tuple(told.steps))
+
+
 def test_graphs_are_named_by_their_nodes() -> None:
     told = held("graph", ("trainer (Trainer)", ".losses (list, 90)", "[-1] Tensor"), item="Tensor")
 
@@ -123,8 +132,10 @@ def test_a_buffer_with_room_left_is_filling() -> None:
     assert (finding.verdict, finding.eta_s) == ("filling", None)
 
 
-def test_a_buffer_that_has_long_been_full_is_not_named() -> None:
-    assert only(look(holder=of_arrays(bound=640, length=640))).kind == "native"
+@pytest.mark.parametrize(("share", "kind"), [(0.6, "native"), (0.9, "arrays"), (1.2, "arrays"), (1.8, "native")])
+def test_in_a_buffer_that_is_full_nearly_all_of_it_must_have_been_added(share: float, kind: str) -> None:
+    """Its items have grown, then; else it was full before, and something else grows."""
+    assert only(look(arrays=share * GROWN, holder=of_arrays(bound=640, length=640))).kind == kind
 
 
 @pytest.mark.parametrize("name", ["app.Process", "app.Thread", "app.Buffer"])

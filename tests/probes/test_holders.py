@@ -441,6 +441,16 @@ class TestChoosing:
 
         assert (path.bound, path.bound_length) == (40, 10)
 
+    def test_the_nearest_way_to_a_container_that_is_asked_with_its_items_is_told(self, home):
+        """What its thread was started with leads to all of them, too."""
+        home.queue = types.SimpleNamespace(buffer=collections.deque(Item() for _ in range(20)))
+        home.queue.thread = types.SimpleNamespace(args=(*range(9), home.queue.buffer))
+
+        paths = find_holders([*home.queue.buffer, home.queue.buffer])
+
+        assert str(paths[-1]).endswith(".buffer (deque, 20)")
+        assert ".buffer (deque, 20)" in str(paths[0])
+
     @pytest.mark.parametrize(("largest", "bound"), [(2**31 - 2, 2**31 - 2), (2**31 - 1, None), (2**63 - 1, None)])
     def test_the_largest_number_there_is_bounds_nothing(self, home, largest, bound):
         """Queues between processes declare it where nobody asked for a bound."""

@@ -142,7 +142,9 @@ class Ranking:
         cost = _visible(nodes) + (root.penalty if root else 0.0) + sum(map(_extra, nodes, nodes[1:]))
         container, owner = self._container(nodes)
         alone = len(self._above) == 1
-        if container is None or not self._explains(container):
+        # A suspect that leads to others is the container that grows: the nearest way to it is the best.
+        leads_to_others = self._support[nodes[-1]] > 1
+        if container is None or leads_to_others or not self._explains(container):
             cost += _NO_CONTAINER_ALONE if alone else _NO_CONTAINER
             return Candidate(nodes, cost, container, *_bound(container, owner))
         bound, size = _bound(container, owner)
