@@ -220,7 +220,7 @@ def _is_trifle(process: ProcessRun, cause: Cause, symptoms: Mapping[str, Symptom
     if all(map(carries, cause.symptoms.values())):
         # Nothing but lists, dicts and sets: caches and leftovers of libraries, until they come to something.  What one
         # of them reaches may be half the heap: many times what memory in use grew by, they cannot have brought.
-        allocated = allocated_per_generation(symptoms)
+        allocated = allocated_per_generation(symptoms, at_rest=_is_at_rest(process, symptoms.get(ALLOCATED[0])))
         if rate > OUT_OF_PROPORTION * allocated:
             rate = allocated if allocated >= FELT_BYTES else unmeasured_bytes(cause)
         if not cause.is_rooted:
@@ -228,6 +228,13 @@ def _is_trifle(process: ProcessRun, cause: Cause, symptoms: Mapping[str, Symptom
         turns = max(len(s.evidence.generations) and s.evidence.generations[-1] for s in cause.symptoms.values())
         return rate < LEAST_BYTES or rate * turns < LEAST_ANONYMOUS_BYTES
     return rate < LEAST_BYTES
+
+
+def _is_at_rest(process: ProcessRun, memory: Symptom | None) -> bool:
+    """Whether memory in use was read, and neither grows nor goes up and down."""
+    if memory is None:  # judged and left out
+        return (AT, ALLOCATED[0]) in process.series
+    return memory.judgement.verdict in ("stable", "step", "plateau")
 
 
 def _most_telling(cause: Cause, main: Symptom) -> list[Symptom]:

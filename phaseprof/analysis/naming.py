@@ -121,13 +121,18 @@ def unmeasured_bytes(cause: Cause) -> float:
     return max([0.0, *counted, *(s.judgement.slope * ITEM_BYTES for s in cause.of_kind("container/"))])
 
 
-def allocated_per_generation(symptoms: Mapping[str, Symptom]) -> float:
-    """Bytes a generation by which memory in use grows on the host and on devices; infinite where that is not known."""
+def allocated_per_generation(symptoms: Mapping[str, Symptom], *, at_rest: bool = False) -> float:
+    """Bytes a generation by which memory in use grows on the host and on devices; infinite where that is not known.
+
+    Args:
+        symptoms: all judged series.
+        at_rest: malloc's memory in use was read, and does not grow.
+    """
     host = [s.judgement.slope for key in ALLOCATED if (s := symptoms.get(key)) is not None and s.rises]
     devices = [s.judgement.slope for key, s in symptoms.items() if key.endswith("/allocated_bytes") and s.rises]
     blocks = symptoms.get("python_blocks")
     small = blocks.judgement.slope * BLOCK_BYTES if blocks is not None and blocks.rises else 0.0
-    return max(host) + sum(devices) + small if host else math.inf
+    return max(host, default=0.0 if at_rest else math.inf) + sum(devices) + small
 
 
 def _each_item(symptom: Symptom) -> float:

@@ -187,6 +187,14 @@ def test_plumbing_brought_no_more_than_memory_in_use_grew_by(
     assert any(f.metric == key for f in find_leaks(process)) is is_told
 
 
+@pytest.mark.parametrize("curve", [1e8, lambda g: 1e8 + 1e6 * (g > 9), lambda g: 1e8 - 1e5 * g])
+def test_plumbing_brought_nothing_where_memory_in_use_is_at_rest(curve: Curve) -> None:
+    key = "count/builtins.dict"
+    figures = {key: rising(2), "malloc_in_use_bytes": curve}
+
+    assert find_leaks(record(figures, [in_c(key, each=18_000_000)])) == ()
+
+
 @pytest.mark.parametrize(("in_use", "is_told"), [(599.0, False), (600.0, True)])
 def test_an_estimate_in_proportion_with_memory_in_use_stands(in_use: float, is_told: bool) -> None:
     """6,000 bytes a generation: little enough that the counters may have missed some of it."""
