@@ -122,7 +122,7 @@ def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:
         judgement = _judge(process, key, series)
         if judgement is None or (judgement.verdict in ("stable", "too short") and judgement.growth <= 0):
             continue
-        family = "storages" if key.startswith("storages/") else _family(key)
+        family = _filed(key)
         evidence = Evidence(at, key, tuple(series.generations), tuple(series.values))
         found[key] = Symptom(
             key, judgement, evidence,
@@ -132,7 +132,10 @@ def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:
     return found
 
 
-def _family(key: str) -> str:
+def _filed(key: str) -> str:
+    """Under which name evidence about a series is filed."""
+    if key.startswith("storages/"):
+        return "storages"
     if key.startswith("untracked/"):
         return key.removesuffix("_bytes")
     return {"arrays_bytes": "arrays", "graph_nodes": "graph", "graph_bytes": "graph"}.get(key, key)
@@ -177,7 +180,9 @@ def _judge(process: ProcessRun, key: str, series: Series) -> Judgement | None:
     if key == "python_blocks":
         values = without_our_readings(process, series)
     if key.startswith(FOLLOWED):
-        values = without_our_collections(series, ours)
+        # Of those that were asked only: what else it took was waiting for any collection, and is no growth.
+        asked = {c.g for c in process.collected if c.asked > 0 and c.subject == _filed(key)}
+        values = without_our_collections(series, sorted(asked))
     elif ours and key in LEVELS:  # what they take off is more than the suspects' part: no mending
         begin, end = _telling_stretch(generations, ours)
         generations, values = generations[begin:end], values[begin:end]

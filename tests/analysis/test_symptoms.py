@@ -130,6 +130,14 @@ def test_a_leak_is_seen_through_our_collection() -> None:
     assert (mended.judgement.verdict, mended.judgement.slope) == ("leak", pytest.approx(10))
 
 
+def test_what_our_collection_took_of_types_that_were_not_asked_is_no_growth() -> None:
+    """A library's leftovers, which any collection takes."""
+    sawn = {"count/builtins.dict": lambda g: 10.0 * g if g <= 10 else 10.0 * (g - 11)}
+    process = record(sawn, [fmt.Collected(0, 10, EPISODES, 6, 6)])
+
+    assert find_symptoms(process)["count/builtins.dict"].judgement.verdict != "leak"
+
+
 @pytest.mark.parametrize(("after", "verdicts"), [(1e6, ["leak"]), (0.0, [])])
 def test_the_level_of_all_memory_is_judged_since_our_collection(after: float, verdicts: list[str]) -> None:
     """A collection frees more than the suspects: what it takes off malloc's count is not put back."""
