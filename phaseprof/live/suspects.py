@@ -154,8 +154,9 @@ class Suspects:
             for key, level in counted.items()
             if key.rpartition(".")[2] in COMPANIONS[kind] and is_close(level, grown)
         ]
-        own = [key for key, level in counted.items() if suspicion.type_tier(key) == 0 and level >= 0.25 * generation]
-        own.sort(key=lambda key: (suspicion.is_installed(key), -counted[key]))
+        # Types of libraries are many, with many holders: asked together, they would take up the whole search.
+        own = [key for key, level in counted.items() if level >= 0.25 * generation and _is_own(key)]
+        own.sort(key=lambda key: -counted[key])
         wanted = [key.removeprefix("count/") for key in dict.fromkeys((*fits[:MOST_LEVELS], *own[:MOST_LEVELS]))]
         classes = families.classes_by_name(wanted)
         try:
@@ -250,6 +251,10 @@ class Suspects:
 
     def _record(self, generation: int, figures: dict[str, float]) -> None:
         self._recorder.add(fmt.Metrics(self._clock(), generation, figures, AT))
+
+
+def _is_own(metric: str) -> bool:
+    return suspicion.type_tier(metric) == 0 and not suspicion.is_installed(metric)
 
 
 def _container_key(kind: str, identity: int) -> str:

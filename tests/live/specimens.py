@@ -31,6 +31,13 @@ class Episode:
         self.steps = [object() for _ in range(400)]
 
 
+class Scene:
+    """Many small blocks, of about the size that a block is taken to have."""
+
+    def __init__(self) -> None:
+        self.parts = [[f"part {n} of a scene"] for n in range(400)]
+
+
 class Trainer:
     """What programs keep things in."""
 
@@ -203,7 +210,7 @@ def kept_in_a_large_heap(pp: Profiler, trainer: Trainer) -> None:
     trainer.spare += [[None] for _ in range(400_000)]
     for _ in turns(pp):
         with pp.phase("collect"):
-            trainer.episodes += [Episode() for _ in range(5)]
+            trainer.episodes += [Scene() for _ in range(5)]
 
 
 def buffers_grow_in_place(pp: Profiler, trainer: Trainer) -> None:

@@ -179,7 +179,7 @@ def test_threads_are_named_by_one_look_at_the_end() -> None:
 def test_objects_are_named_by_one_look_at_the_end() -> None:
     finding = only("kept_in_a_large_heap", SMALL)
 
-    assert (finding["kind"], finding["subject"], finding["phase"]) == ("objects", "Episode", "collect")
+    assert (finding["kind"], finding["subject"], finding["phase"]) == ("objects", "Scene", "collect")
     assert ".episodes (list, 70)" in " ".join(finding["holder"])
     assert "(as one look at the end tells: as much lies there)" in finding["summary"]
 
