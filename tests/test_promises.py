@@ -33,6 +33,10 @@ class Thing:
     """Something that can be watched and held weakly."""
 
 
+class Counted:
+    """What only the tests of counts make: a getter that was given to the default profiler may keep a ``Thing``."""
+
+
 @pytest.fixture
 def profiler() -> Iterator[Profiler]:
     made = Profiler(None, budget=None)
@@ -224,29 +228,29 @@ def test_closing_gives_back_every_descriptor(tmp_path: object) -> None:
 
 
 def test_counts_that_hold() -> None:
-    kept = [Thing(), Thing()]
+    kept = [Counted(), Counted()]
 
-    assert_counts(Thing=2)
-    assert_counts({Thing: (1, 3), f"{__name__}.Thing": len(kept), f"{__name__}:Thing": None})
+    assert_counts(Counted=2)
+    assert_counts({Counted: (1, 3), f"{__name__}.Counted": len(kept), f"{__name__}:Counted": None})
 
 
 def test_counts_that_are_broken_are_all_named() -> None:
     class Other:
         pass
 
-    kept = [Thing(), Other()]
+    kept = [Counted(), Other()]
 
-    with pytest.raises(ExpectationError, match="Thing: expected 2, found 1; Other: expected 3 to 4, found 1"):
-        assert_counts(Thing=2, Other=(3, 4))
+    with pytest.raises(ExpectationError, match="Counted: expected 2, found 1; Other: expected 3 to 4, found 1"):
+        assert_counts(Counted=2, Other=(3, 4))
     assert len(kept) == 2
 
 
 def test_dead_cycles_do_not_count() -> None:
-    thing = Thing()
+    thing = Counted()
     thing.itself = thing  # type: ignore[attr-defined]
     del thing
 
-    assert_counts(Thing=0)
+    assert_counts(Counted=0)
 
 
 def test_a_name_of_no_class_and_of_two() -> None:
