@@ -77,14 +77,18 @@ def _find_objects(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Place
     leaks = [(s, unit) for key, unit in _ALLOCATORS if (s := symptoms.get(key)) and s.judgement.verdict == "leak"]
     grown = sum(unit * symptom.judgement.growth for symptom, unit in leaks)
     turns = max((symptom.evidence.generations[-1] for symptom, _ in leaks), default=0)
-    newest = {holder.subject: holder for holder in process.holders if _is_told(holder)}
     fitting = []
-    for key, holder in newest.items():
+    for key, holder in _newest_told(process).items():
         name, count = key.removeprefix("count/"), process.newest_count(AT, key)
         is_own = key.startswith("count/") and not is_plumbing(name) and not comes_with_python(name)
         if is_own and count >= 0.25 * turns and _accounts_for(holder, count * holder.retained_bytes, grown):
             fitting.append(Place("objects", name.rpartition(".")[2], holder))
     return max(fitting, key=lambda place: place.holder.retained_bytes, default=None)
+
+
+def _newest_told(process: ProcessRun) -> dict[str, fmt.Holder]:
+    """For each suspect, the newest record that tells who holds it."""
+    return {holder.subject: holder for holder in process.holders if _is_told(holder)}
 
 
 def _n_censuses(process: ProcessRun) -> int:
@@ -113,10 +117,9 @@ def find_companion(process: ProcessRun, kind: str, counter: Symptom) -> Place | 
     """
     if _n_censuses(process) != 1:
         return None
-    newest = {holder.subject: holder for holder in process.holders if _is_told(holder)}
     fitting = [
         Place(kind, subject, holder)
-        for key, holder in newest.items()
+        for key, holder in _newest_told(process).items()
         if (subject := key.rpartition(".")[2]) in COMPANIONS[kind]
         if is_close(process.newest_count(AT, key), counter.judgement.growth)
     ]

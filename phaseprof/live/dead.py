@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
-from phaseprof.live import families
 from phaseprof.live.suspicion import is_installed, type_tier
-from phaseprof.probes import census
+from phaseprof.probes.census import count_type_names
 
 # Types that are told of one collection, those that tell most first.
 MOST_TYPES = 4
@@ -21,42 +20,21 @@ def collect(memory: Callable[[], float | None]) -> int:
     return -1 if before is None or after is None else max(0, int(before - after))
 
 
-def what_is_freed(
-    memory: Callable[[], float | None], count: Callable[[], Mapping[str, int]]
-) -> list[tuple[str, int, int, int]]:
+def what_is_freed(memory: Callable[[], float | None]) -> list[tuple[str, int, int, int]]:
     """Collect, for want of a suspect, and count before and after.
 
     Args:
         memory: reads the bytes of memory in use; ``None`` where it cannot.
-        count: counts objects by type name.
 
     Returns:
         Rows of type name, number before, number freed and bytes freed of all types: the program's own types first, then
         those of libraries and of Python, the most numerous before others.  No row where memory did not fall.
     Cost: two censuses and a full collection.
     """
-    before = count()
+    before = count_type_names()
     freed_bytes = collect(memory)
-    after = count()
+    after = count_type_names()
     if freed_bytes <= 0:
         return []
     rows = [(name, n, n - after.get(name, 0), freed_bytes) for name, n in before.items() if after.get(name, 0) < n]
     return sorted(rows, key=lambda row: (type_tier(row[0]), is_installed(row[0]), -row[2]))[:MOST_TYPES]
-
-
-def count_by_name() -> dict[str, int]:
-    """Count every tracked object by the qualified name of its type."""
-    counts = families.census_figures().counts
-    try:
-        return by_name(counts)
-    finally:
-        counts.clear()
-
-
-def by_name(counts: Mapping[type, int]) -> dict[str, int]:
-    """Turn counts by type into counts by qualified name; types of one name are added up."""
-    names: dict[str, int] = {}
-    for cls, count in counts.items():
-        name = census.type_name(cls)
-        names[name] = names.get(name, 0) + count
-    return names

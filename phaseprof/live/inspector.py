@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.live import families, suspects, suspicion
 from phaseprof.live.budget import Budget
-from phaseprof.live.dead import by_name, count_by_name, what_is_freed
+from phaseprof.live.dead import what_is_freed
 from phaseprof.live.devices import Devices
 from phaseprof.live.escalation import HOLDERS_NS, Escalation
 from phaseprof.live.investigation import Investigation
@@ -226,7 +226,7 @@ class Inspector:
         if containers:
             self.suspects.containers.see(containers, generation, whole=False)
         try:
-            names = by_name(counts)
+            names = census.by_name(counts.items())
             watched = counts_of(self._watches.classes(), counts)
         finally:
             counts.clear()
@@ -356,7 +356,7 @@ class Inspector:
     def _collect_dead(self, generation: int) -> None:
         """Collect, for want of an answer to who holds what memory goes up with, and tell what went."""
         if self.escalation.may_collect():
-            rows = what_is_freed(self._memory_in_use, count_by_name)
+            rows = what_is_freed(self._memory_in_use)
             # Without a record it would pass for a collection of the program's own.
             for name, before, freed, freed_bytes in rows or [("", 0, 0, 0)]:
                 told = fmt.Collected(self._clock(), generation, f"count/{name}", before, freed, freed_bytes)

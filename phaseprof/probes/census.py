@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from phaseprof.probes import walk
 from phaseprof.probes.own import is_own_type, own_tally
@@ -117,11 +117,16 @@ def count_type_names() -> dict[str, int]:
 
 def names_of(counts: Sequence[tuple[type, int]]) -> dict[str, int]:
     """Turn counts by type into counts by qualified name, without our own types and containers."""
-    named: dict[str, int] = {type_name(cls): -n for cls, n in own_tally().items()}
+    ours = [(cls, -n) for cls, n in own_tally().items()]
+    return by_name([*ours, *((cls, n) for cls, n in counts if not is_own_type(cls))])
+
+
+def by_name(counts: Iterable[tuple[type, int]]) -> dict[str, int]:
+    """Turn counts by type into counts by qualified name; types of one name are added up."""
+    named: dict[str, int] = {}
     for cls, n in counts:
-        if not is_own_type(cls):
-            name = type_name(cls)
-            named[name] = named.get(name, 0) + n
+        name = type_name(cls)
+        named[name] = named.get(name, 0) + n
     return named
 
 
