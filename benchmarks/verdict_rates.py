@@ -20,7 +20,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from phaseprof.trend import judge
+from phaseprof.verdict import judge
 
 Floats = NDArray[np.float64]
 Maker = Callable[[Generator, int], Floats]

@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors"),
     ("units",),
     ("records",),
-    ("trend", "probes", "recording"),
+    ("verdict", "probes", "recording"),
     ("live", "analysis"),
     ("report",),
     ("profiler",),
@@ -31,7 +31,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("",),
     ("cli", "pytest_plugin", "integrations", "demo", "__main__"),
 )
-# live uses the probes' readings and the trend; analysis works on what was recorded, anywhere, so it never measures.
+# live uses the probes' readings and the verdict; analysis works on what was recorded, anywhere, so it never measures.
 FORBIDDEN = {"analysis": {"probes", "live"}, "live": {"analysis"}}
 SIBLINGS = {"__main__": {"cli"}, "cli": {"demo", "integrations"}, "pytest_plugin": {"integrations"}}
 # The names that users import are gathered by the package itself, which only faces may import.

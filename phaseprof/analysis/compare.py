@@ -13,7 +13,7 @@ from phaseprof.analysis.compare_series import Aligned, Floats, Side, align, inte
 from phaseprof.errors import UsageError
 from phaseprof.recording.reader import Run
 from phaseprof.records import Verdict
-from phaseprof.trend import Judgement, judge
+from phaseprof.verdict import Judgement, judge
 
 Word = Literal["collapsed", "lower", "unchanged", "higher", "too short"]
 

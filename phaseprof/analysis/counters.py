@@ -21,8 +21,8 @@ from phaseprof.analysis.naming import BLOCK_BYTES, advise, counted_phase, summar
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording.model import OUTSIDE, ProcessRun
 from phaseprof.records import COMPANIONS, Finding
-from phaseprof.trend.levels import comes_with
 from phaseprof.units import format_bytes
+from phaseprof.verdict.levels import comes_with
 
 # A counter's kind, in the order in which it explains the others: a child holds pipes and threads, a thread objects.
 COUNTED = (

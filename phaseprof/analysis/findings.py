@@ -26,8 +26,8 @@ from phaseprof.analysis.naming import (
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Evidence, Finding, Verdict
-from phaseprof.trend.teeth import GARBAGE_GENERATIONS
 from phaseprof.units import MB
+from phaseprof.verdict.teeth import GARBAGE_GENERATIONS
 
 # Below this a rise is a trifle that every program has (a float kept for each step), unless it was watched.
 LEAST_BYTES = 1024.0

@@ -10,8 +10,8 @@ from phaseprof.analysis.naming import ALLOCATED
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
-from phaseprof.trend.levels import accounts_for
-from phaseprof.trend.teeth import FEW, long_tooth
+from phaseprof.verdict.levels import accounts_for
+from phaseprof.verdict.teeth import FEW, long_tooth
 
 # In the first generations programs collect what their start left behind.
 STARTED = 2

@@ -15,7 +15,7 @@ from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import COMPANIONS, NO_ROOT, NODE_BYTES
-from phaseprof.trend.levels import accounts_for, is_close
+from phaseprof.verdict.levels import accounts_for, is_close
 
 # What a counter's growth may be found as: where its holders are filed, the series of its level, what one of it takes in
 # bytes, kind and subject.

@@ -17,7 +17,7 @@ from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
 from phaseprof.records import NO_ROOT, NOT_FOUND, Evidence
-from phaseprof.trend import Judgement, judge
+from phaseprof.verdict import Judgement, judge
 
 AT = "generation end"
 # Device counters vote at the end of a generation; where none is declared, after each outermost phase.

@@ -13,8 +13,8 @@ from phaseprof.probes.protocol import Probe
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
 from phaseprof.records import COMPANIONS, NODE_BYTES
-from phaseprof.trend.levels import accounts_for, is_close
-from phaseprof.trend.teeth import FEW, long_tooth, teeth
+from phaseprof.verdict.levels import accounts_for, is_close
+from phaseprof.verdict.teeth import FEW, long_tooth, teeth
 
 AT = "generation end"
 # Series that may point at a leak, and the least rise a generation that is worth a look.

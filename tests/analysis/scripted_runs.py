@@ -8,7 +8,7 @@ from phaseprof.analysis.symptoms import Symptom
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Evidence
-from phaseprof.trend import judge
+from phaseprof.verdict import judge
 
 END = "generation end"
 MIB = 1 << 20

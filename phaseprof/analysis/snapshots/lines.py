@@ -19,8 +19,8 @@ from itertools import pairwise
 from statistics import median
 
 from phaseprof.records import Verdict
-from phaseprof.trend import judge
 from phaseprof.units import MIB
+from phaseprof.verdict import judge
 
 SEGMENT_BYTES = 2 * MIB
 LEAST_SHARE = 0.01
@@ -75,7 +75,7 @@ def growth_line(metric: str, values: Sequence[int], steps: Sequence[int], *, flo
         floor: growth of the judged part below which it is no leak, in the unit of the values; see the module's text.
         votes: whether the device's verdict may rest on it.
 
-    Method: interval slopes where n < 6 or they agree, else ``phaseprof.trend.judge``. Smallest n for a verdict: 3.
+    Method: interval slopes where n < 6 or they agree, else ``phaseprof.verdict.judge``. Smallest n for a verdict: 3.
     """
     intervals = _interval_slopes(values, steps)
     start = _steady_from(intervals)

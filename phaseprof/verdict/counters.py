@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from phaseprof.trend.judgement import Shape
-from phaseprof.trend.robust import ROUNDING, Floats, drift_test
-from phaseprof.trend.shape import SLOWER, Outcome, halves, keeps_pace, laplace, trend_of_rate
+from phaseprof.verdict.judgement import Shape
+from phaseprof.verdict.robust import ROUNDING, Floats, drift_test
+from phaseprof.verdict.shape import SLOWER, Outcome, halves, keeps_pace, laplace, trend_of_rate
 
 LEAST = 7  # readings: six rises in a row have a chance of 1 in 64
 FALLS = 0.01  # of the rises: what may fall before a series is no counter

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from phaseprof.trend import judge
+from phaseprof.verdict import judge
 
 TRACES = Path(__file__).parents[1] / "data" / "traces"
 COUNTERS = ("cuda.allocated_bytes", "cuda.active_bytes", "cuda.small_pool.active_blocks")

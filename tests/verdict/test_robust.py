@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from phaseprof.errors import UsageError
-from phaseprof.trend import drift_test, mann_kendall, theil_sen, thin
-from phaseprof.trend.robust import dickey_fuller, may_be_walk, median, noise_of_steps, persistence
+from phaseprof.verdict import drift_test, mann_kendall, theil_sen, thin
+from phaseprof.verdict.robust import dickey_fuller, may_be_walk, median, noise_of_steps, persistence
 
 RNG = np.random.default_rng
 

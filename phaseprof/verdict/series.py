@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaseprof.errors import UsageError
-from phaseprof.trend.robust import Floats, median
+from phaseprof.verdict.robust import Floats, median
 
 Bools = NDArray[np.bool_]
 

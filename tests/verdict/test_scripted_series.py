@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from phaseprof.errors import UsageError
-from phaseprof.trend import judge
+from phaseprof.verdict import judge
 
 
 def ramp(n, start=0, slope=1):

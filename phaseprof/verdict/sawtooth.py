@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from phaseprof.trend.envelope import drops, is_toothed, lower_envelope, tooth_height
-from phaseprof.trend.robust import Floats, median, theil_sen
-from phaseprof.trend.series import SPIKE, Bools, Series, thin
-from phaseprof.trend.shape import Outcome
+from phaseprof.verdict.envelope import drops, is_toothed, lower_envelope, tooth_height
+from phaseprof.verdict.robust import Floats, median, theil_sen
+from phaseprof.verdict.series import SPIKE, Bools, Series, thin
+from phaseprof.verdict.shape import Outcome
 
 MANY = 7  # floor readings that can be judged like any series
 SLIGHT = 0.1  # of the highest tooth: what a few floor readings have to rise

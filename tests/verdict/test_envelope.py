@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from phaseprof.trend import lower_envelope
-from phaseprof.trend.envelope import drops, is_toothed, tooth_height
+from phaseprof.verdict import lower_envelope
+from phaseprof.verdict.envelope import drops, is_toothed, tooth_height
 
 
 def arrays(values):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phaseprof.records import VERDICTS
-from phaseprof.trend import judge, lower_envelope, theil_sen
+from phaseprof.verdict import judge, lower_envelope, theil_sen
 
 
 @given(st.just(0))

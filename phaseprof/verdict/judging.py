@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaseprof.errors import UsageError
-from phaseprof.trend.counters import LEAST, is_counter, judge_counter, rise_indices
-from phaseprof.trend.judgement import Judgement
-from phaseprof.trend.noise import judge_noisy
-from phaseprof.trend.robust import Floats, theil_sen
-from phaseprof.trend.sawtooth import judge_teeth
-from phaseprof.trend.series import Bools, Series, make_series, thin, without_spikes
-from phaseprof.trend.shape import Outcome
+from phaseprof.verdict.counters import LEAST, is_counter, judge_counter, rise_indices
+from phaseprof.verdict.judgement import Judgement
+from phaseprof.verdict.noise import judge_noisy
+from phaseprof.verdict.robust import Floats, theil_sen
+from phaseprof.verdict.sawtooth import judge_teeth
+from phaseprof.verdict.series import Bools, Series, make_series, thin, without_spikes
+from phaseprof.verdict.shape import Outcome
 
 TOO_SHORT = 6  # readings: with fewer, even rises without exception are chance
 WARM_UP = 3  # readings cut where seven remain

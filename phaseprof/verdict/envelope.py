@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from phaseprof.trend.robust import ROUNDING, Floats, noise_of_steps
-from phaseprof.trend.series import Bools
+from phaseprof.verdict.robust import ROUNDING, Floats, noise_of_steps
+from phaseprof.verdict.series import Bools
 
 DROP = 5.0  # a fall this many noise widths below the usual move is a drop, not noise
 MOST_DROPS = 0.4  # of all moves: a tooth needs at least as many rises as falls, or it is noise

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from phaseprof.trend.judgement import Shape
-from phaseprof.trend.robust import Floats, drift_test, mann_kendall, may_be_walk, persistence, theil_sen
-from phaseprof.trend.shape import Outcome
+from phaseprof.verdict.judgement import Shape
+from phaseprof.verdict.robust import Floats, drift_test, mann_kendall, may_be_walk, persistence, theil_sen
+from phaseprof.verdict.shape import Outcome
 
 ALPHA = 0.01  # a rise less likely than this by chance is a rise
 KNEES = 24  # positions at which a bend or step is tried

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from phaseprof.records import Verdict
-from phaseprof.trend.judgement import Shape
-from phaseprof.trend.robust import Floats, mann_kendall
+from phaseprof.verdict.judgement import Shape
+from phaseprof.verdict.robust import Floats, mann_kendall
 
 SLOWER = 0.7  # of two halves; a logarithm from 3 to 30 has 0.45, an exponential less, a line 1
 FASTER = 1.4
