@@ -79,7 +79,8 @@ class Finding:
         site: ``file:line`` of the allocation, where a recording knows it.
         metric: the series that voted.
         slope: growth per ``slope_unit``, robust; ``slope_low`` and ``slope_high`` bound it at 95 %.
-        since_generation: the generation in which growth began.
+        since_generation: the first generation that grew, by the number or name that the program gave it.
+        since_ordinal: the same by its position in the recording, from 0.
         confidence: 0 to 1; a convention for ranking, not a probability.
         eta_s: seconds until the nearest limit is reached at this slope; ``None`` if no limit or no growth.
         summary: one sentence.
@@ -98,7 +99,8 @@ class Finding:
     slope_unit: str = "bytes/generation"
     slope_low: float = 0.0
     slope_high: float = 0.0
-    since_generation: int | None = None
+    since_generation: int | str | None = None
+    since_ordinal: int | None = None
     confidence: float = 0.0
     eta_s: float | None = None
     summary: str = ""

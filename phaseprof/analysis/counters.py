@@ -18,6 +18,7 @@ from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.analysis.levels import find_companion, find_place
 from phaseprof.analysis.limits import Horizon
 from phaseprof.analysis.naming import BLOCK_BYTES, advise, counted_phase, summarise
+from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording.model import OUTSIDE, ProcessRun
 from phaseprof.records import COMPANIONS, Finding
@@ -159,7 +160,7 @@ def _plain(process: ProcessRun, symptom: Symptom, kind: str, horizon: Horizon) -
     return Finding(
         judgement.verdict, kind, _phase_of(process, symptom), None, metric=symptom.key, slope=judgement.slope,
         slope_unit="bytes/generation" if symptom.key.endswith("_bytes") else f"{symptom.key}/generation",
-        slope_low=judgement.slope_low, slope_high=judgement.slope_high, since_generation=judgement.since,
+        slope_low=judgement.slope_low, slope_high=judgement.slope_high, **since(process, symptom),
         confidence=judgement.confidence, eta_s=horizon.seconds_left(rate), evidence=(symptom.evidence,),
     )  # fmt: skip
 

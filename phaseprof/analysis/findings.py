@@ -23,6 +23,7 @@ from phaseprof.analysis.naming import (
     summarise,
     unmeasured_bytes,
 )  # fmt: skip
+from phaseprof.analysis.since import named_since, since
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Evidence, Finding, Verdict
@@ -72,7 +73,7 @@ def find_leaks(
     leaks = [f for f in leaks if not is_explained(f, counted)]
     rest = [f for f in found if f.verdict == "filling" or (f.verdict != "leak" and not leaks)]
     rest = [f for f in rest if not is_explained(f, counted)]
-    tracked = [] if leaks else _tracked(symptoms, leak_threshold_mb, horizon)
+    tracked = [] if leaks else _tracked(process, symptoms, leak_threshold_mb, horizon)
     broken = _broken_expectations(process, [*leaks, *counted])
     every = [*counted, *leaks, *broken, *tracked, *rest]
     return tuple(sorted(_without_doubles(every), key=_rank)[:MOST_FINDINGS])
@@ -119,7 +120,7 @@ def _finding(
     finding = Finding(
         verdict=verdict, kind=kind, phase=phase, subject=subject, holder=holder, metric=main.key,
         slope=judgement.slope, slope_unit=unit_of(main.key), slope_low=judgement.slope_low,
-        slope_high=judgement.slope_high, since_generation=judgement.since, confidence=judgement.confidence,
+        slope_high=judgement.slope_high, **since(process, main), confidence=judgement.confidence,
         eta_s=horizon.seconds_left(rate) if verdict in ("leak", "growing") else None,
         advice=advise(kind, subject, holder),
         evidence=tuple(s.evidence for s in _most_telling(cause, main)),
@@ -282,14 +283,16 @@ def _broken_expectations(process: ProcessRun, known: list[Finding]) -> list[Find
         found.append(
             Finding(
                 "step", "objects", violation.phase or None, name, metric=f"watched/{name}", confidence=1.0,
-                slope_unit="objects/generation", since_generation=violation.since, summary=text,
+                slope_unit="objects/generation", **named_since(process, violation.since), summary=text,
                 advice=f"Look for where {name} objects are made and kept.", evidence=(evidence,),
             )
         )
     return found
 
 
-def _tracked(symptoms: Mapping[str, Symptom], threshold_mb: float, horizon: Horizon) -> list[Finding]:
+def _tracked(
+    process: ProcessRun, symptoms: Mapping[str, Symptom], threshold_mb: float, horizon: Horizon
+) -> list[Finding]:
     """Tracked names that grow faster than the threshold, where no cause was found that names them better."""
     found = []
     for key, symptom in symptoms.items():
@@ -299,7 +302,7 @@ def _tracked(symptoms: Mapping[str, Symptom], threshold_mb: float, horizon: Hori
         name = key.removeprefix("tracked/")
         finding = Finding(
             judgement.verdict, "container", None, name, metric=key, slope=judgement.slope,
-            slope_low=judgement.slope_low, slope_high=judgement.slope_high, since_generation=judgement.since,
+            slope_low=judgement.slope_low, slope_high=judgement.slope_high, **since(process, symptom),
             confidence=judgement.confidence, eta_s=horizon.seconds_left(judgement.slope),
             advice=f"Look at what {name} accumulates.", evidence=(symptom.evidence,),
         )

@@ -30,7 +30,7 @@ class Broken:
     name: str
     expected: str
     found: int
-    since_generation: int | None
+    since_generation: int | str | None
 
     def __str__(self) -> str:
         since = "" if self.since_generation is None else f", broken since generation {self.since_generation}"
@@ -114,7 +114,7 @@ def _broken(process: ProcessRun) -> Iterator[Broken]:
         began = since.get(name, -1)
         yield Broken(
             header.rank if header else 0, header.pid if header else 0, name, bounds_text(watch.low, watch.high),
-            int(series.last), began if began >= 0 else None,
+            int(series.last), process.number_of(began) if began >= 0 else None,
         )  # fmt: skip
 
 

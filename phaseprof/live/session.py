@@ -284,10 +284,11 @@ class Session:
     def describe(self, entry: Watched) -> str:
         """Say what was expected, what was found, since when, and in which phase."""
         phase = self.inspector.phase_of(entry.name)
+        number_of = self.recorder.model.number_of
         where = f", born in phase {phase!r}" if phase else ""
         return (
             f"{entry.name}: expected {entry.expectation()}, found {entry.count} at the end of generation "
-            f"{self._ordinal}, broken since generation {entry.since}{where}"
+            f"{number_of(self._ordinal)}, broken since generation {number_of(entry.since or 0)}{where}"
         )
 
     # --- failures, forks, the end -------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ folder on another machine read the same numbers.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -189,6 +190,12 @@ class ProcessRun:
     def _add_thread(self, record: fmt.Thread) -> None:
         self.fold()
         self._folder.forget_lane(record.th)
+
+    def number_of(self, ordinal: int) -> int | str:
+        """The number or name that the program gave a generation; its ordinal where it gave none."""
+        at = bisect_left(self.generations, ordinal, key=lambda generation: generation.ordinal)
+        found = self.generations[at] if at < len(self.generations) else None
+        return ordinal if found is None or found.ordinal != ordinal or found.index == "" else found.index
 
     def _series(self, point: str, metric: str) -> Series:
         return series_of(self.series, point, metric, Series)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from phaseprof.analysis.naming import unit_words
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Evidence, Finding
-from phaseprof.report.access import Generations, count_generations
+from phaseprof.report.access import count_generations
 from phaseprof.report.text import Report, Style, clean, count_text, entry, fit, section, text_width, wrap
 from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 
@@ -166,11 +166,6 @@ def rule_text(finding: Finding) -> str:
 
 
 def build_findings(findings: Sequence[Finding], *, process: ProcessRun | None = None) -> FindingsReport:
-    """Report findings in the order given; with ``process``, generations are named as the user named them."""
-    names = Generations(process) if process is not None else None
-    entries = []
-    for f in findings:
-        since = f.since_generation
-        named = None if since is None else names.name(since) if names is not None else str(since)
-        entries.append(FindingEntry(f, named))
+    """Report findings in the order given; ``process`` tells in how many generations they were found."""
+    entries = (FindingEntry(f, None if f.since_generation is None else str(f.since_generation)) for f in findings)
     return FindingsReport(tuple(entries), None if process is None else count_generations(process))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Evidence, Finding
-from phaseprof.report.access import Generations, count_generations, memory_point, series_of, short_name, value_at
+from phaseprof.report.access import count_generations, memory_point, series_of, short_name, value_at
 from phaseprof.report.findings import holder_lines, slope_text
 from phaseprof.report.moments import Moment, list_moments
 from phaseprof.report.snapshot import SnapshotReport, report_moment
@@ -134,8 +134,7 @@ def build_what_to_report(process: ProcessRun, findings: Sequence[Finding]) -> Wh
 
 
 def _leak(process: ProcessRun, finding: Finding) -> LeakLines:
-    since = finding.since_generation
-    named = None if since is None else Generations(process).name(since)
+    named = None if finding.since_generation is None else str(finding.since_generation)
     count = _count(process, finding)
     return LeakLines(finding.phase, _growth(process, finding, is_counted=count is not None), count, named, finding)
 
@@ -149,7 +148,7 @@ def _growth(process: ProcessRun, finding: Finding, *, is_counted: bool) -> str:
     series = series_of(process, "anonymous_bytes", point=at) or series_of(process, "rss_bytes", point=at)
     if series is None or len(series) < 2:
         return text
-    start = max(series.generations[0], finding.since_generation or 0)
+    start = max(series.generations[0], finding.since_ordinal or 0)
     before, n = value_at(series, start), series.generations[-1] - start
     if before is None or n < 1:
         return text

@@ -142,7 +142,7 @@ def test_generations_have_a_track(tmp_path: Path) -> None:
 
 
 def test_findings_are_instants_where_growth_began(tmp_path: Path) -> None:
-    finding = Finding("leak", "objects", "train", "Env", since_generation=1, summary="Env grows")
+    finding = Finding("leak", "objects", "train", "Env", since_generation=1, since_ordinal=1, summary="Env grows")
     events = trace(
         tmp_path, fmt.GenerationBegin(5 * US, 0, 0), fmt.GenerationBegin(9 * US, 1, 1), findings=(finding,)
     )  # fmt: skip

@@ -133,7 +133,7 @@ def leak_finding() -> Finding:
         "leak", "objects", phase="evaluate_population", subject="TradingEnvironment",
         holder=("trainer (Trainer)", ".eval_envs (list, 82)", "[-1] TradingEnvironment"),
         metric="watched/TradingEnvironment", slope=16.0, slope_unit="objects/generation", slope_low=15.5,
-        slope_high=16.5, since_generation=0, confidence=0.98, eta_s=7200.0,
+        slope_high=16.5, since_generation=1, since_ordinal=0, confidence=0.98, eta_s=7200.0,
         summary="TradingEnvironment is born in evaluate_population and never freed: 16 more each generation.",
         advice="Pass the trainer's own environments to run_episode() instead of making new ones.",
         evidence=(Evidence("generation end", "watched/TradingEnvironment", (0, 1, 2, 3, 4), (18, 34, 50, 66, 82)),),

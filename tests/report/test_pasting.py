@@ -70,7 +70,7 @@ def test_only_leaks_are_pasted(leaky: ProcessRun, leak: Finding) -> None:
 
 
 def test_a_generation_has_the_user_s_number(leaky: ProcessRun, leak: Finding) -> None:
-    text = build.build_findings([replace(leak, since_generation=2)], process=leaky).render(Style())
+    text = build.build_findings([replace(leak, since_generation=3)], process=leaky).render(Style())
 
     assert "Since:    generation 3\n" in text
 

@@ -87,7 +87,7 @@ class _Process:
     def events(self, findings: Sequence[Finding]) -> Iterator[Event]:
         waiting: dict[int | None, list[Finding]] = {}
         for finding in findings:
-            waiting.setdefault(finding.since_generation, []).append(finding)
+            waiting.setdefault(finding.since_ordinal, []).append(finding)
         for record in self.stream.records():
             if self.pid == 0:
                 yield from self._name_process()
