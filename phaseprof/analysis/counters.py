@@ -17,6 +17,7 @@ from phaseprof.analysis.garbage import find_dead
 from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.analysis.levels import find_companion, find_place
 from phaseprof.analysis.limits import Horizon
+from phaseprof.analysis.logged import logged_causes
 from phaseprof.analysis.naming import BLOCK_BYTES, advise, counted_phase, summarise
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom
@@ -89,7 +90,8 @@ def counter_causes(
         found.append(replace(joined, summary=joined.summary + told))
     every = [*known, *found]
     native = _dead(process, symptoms, every, horizon) or _native(process, symptoms, every, horizon)
-    return [*found, *native, *_device(process, symptoms, leaks, horizon)]
+    logged = logged_causes(process, symptoms, horizon)
+    return [*found, *native, *_device(process, symptoms, leaks, horizon), *logged]
 
 
 def is_explained(leak: Finding, counted: Sequence[Finding]) -> bool:

@@ -198,6 +198,12 @@ ADVICE = {
     "unseen": "What Python holds was not looked at often enough within the budget to say what it is: let the run go "
     "on, raise budget (PHASEPROF_BUDGET=0.2), or track() the suspects by name.",
     "logged": "The log holds only the memory of the process, so it cannot say what grows: record a run with phaseprof.",
+    "logged container": "The log holds only the memory of the container, so it cannot say which process of it grows: "
+    "record a run with phaseprof.",
+    "logged host": "The log holds only the memory of the whole machine, so another program may be what grows: log the "
+    "memory of the process, or record a run with phaseprof.",
+    "logged device": "The log holds only the memory of the device, so it cannot say what grows: record a run with "
+    "phaseprof, or take a memory snapshot with stacks.",
     "gpu": "Live device memory grows that no Python tensor shows: keep no graph alive (detach, no_grad), and take a "
     "memory snapshot with stacks for the allocation site.",
     "children": "Close and join child processes after use; give forked workers arrays instead of lists of Python "
@@ -243,7 +249,8 @@ _BY_KIND = {
     "objects": ("objects", True), "tensors": ("tensors", True), "arrays": ("arrays", True),
     "autograd graph": ("autograd graphs", True), "garbage": ("dead cycles", True), "container": ("a container", False),
     "native": ("native memory", False), "unseen": ("memory of an unknown kind", False),
-    "logged": ("memory of the process", False), "gpu": ("device memory", False),
+    "logged": ("memory of the process", False), "logged container": ("memory of the container", False),
+    "logged host": ("memory of the machine", False), "gpu": ("device memory", False),
     "fragmentation": ("freed memory that the allocator keeps", False), "children": ("child processes", True),
     "descriptors": ("file descriptors", True), "threads": ("threads", True), "shared memory": ("shared memory", False),
 }  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from phaseprof.analysis.intervals import nearest_phase
+from phaseprof.analysis.witnesses import witnesses
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
@@ -144,16 +145,18 @@ def _filed(key: str) -> str:
 def _voting_series(process: ProcessRun) -> Iterator[tuple[str, str, Series]]:
     """Yield key, point and series of what may vote, each read at one point of the loop."""
     censuses = process.series.get((AT, "n_objects"))
+    logged = witnesses(process, AT)
     for (at, metric), series in process.series.items():
         if at != AT:
             continue
         if metric.startswith("count/"):
             yield metric, at, carry_forward(series, censuses.generations if censuses else [])
-        elif _may_vote(metric):
+        elif may_vote(metric) or metric in logged:
             yield metric, at, series
 
 
-def _may_vote(metric: str) -> bool:
+def may_vote(metric: str) -> bool:
+    """Whether a metric can show a leak in any recording."""
     if metric in PLAIN_METRICS or metric.startswith(("container/", "tracked/", "watched/")):
         return True
     if metric.startswith(("storages/", "untracked/")):

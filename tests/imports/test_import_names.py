@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from phaseprof.analysis.imports import ImportFailure, parse_units
-from phaseprof.analysis.imports.names import Named, Units, is_about_memory, name_metric
+from phaseprof.analysis.imports.names import Named, is_about_memory, name_metric
+from phaseprof.analysis.imports.units import Units
 from phaseprof.errors import UsageError
 
 FILE = Path("log.csv")

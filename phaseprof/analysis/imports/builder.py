@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from phaseprof.analysis.imports.names import Named, Units, name_metric, tell_running_totals
+from phaseprof.analysis.imports.names import Named, name_metric, tell_running_totals
 from phaseprof.analysis.imports.readings import NO_STEP, NO_TIME, Readings
+from phaseprof.analysis.imports.units import Units
 
 
 class Builder:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from phaseprof.analysis.imports.builder import Builder
 from phaseprof.analysis.imports.limits import fail, iter_lines
-from phaseprof.analysis.imports.names import Units, is_about_memory
+from phaseprof.analysis.imports.names import is_about_memory
 from phaseprof.analysis.imports.readings import NO_STEP, NO_TIME, Readings
+from phaseprof.analysis.imports.units import Units
 
 TIDY = ("step", "point", "metric", "value")
 _TIDY_MORE = ("time_s", "process", "index")

@@ -11,8 +11,9 @@ import msgspec
 from phaseprof.analysis.imports.builder import Builder
 from phaseprof.analysis.imports.csv_files import tell_left_out
 from phaseprof.analysis.imports.limits import fail, iter_lines, read_document
-from phaseprof.analysis.imports.names import Units, is_about_memory
+from phaseprof.analysis.imports.names import is_about_memory
 from phaseprof.analysis.imports.readings import NO_TIME, Readings
+from phaseprof.analysis.imports.units import Units
 
 _STEP_KEYS = ("_step", "step", "global_step", "trainer/global_step", "iteration", "generation", "epoch")
 _TIME_KEYS = ("_timestamp", "timestamp", "time_s", "time", "_runtime")

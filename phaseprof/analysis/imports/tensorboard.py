@@ -8,8 +8,9 @@ from phaseprof.analysis.event_files import read_scalars
 from phaseprof.analysis.imports.builder import Builder
 from phaseprof.analysis.imports.csv_files import tell_left_out
 from phaseprof.analysis.imports.limits import fail
-from phaseprof.analysis.imports.names import Units, is_about_memory
+from phaseprof.analysis.imports.names import is_about_memory
 from phaseprof.analysis.imports.readings import Readings
+from phaseprof.analysis.imports.units import Units
 
 
 def is_event_file(file: Path) -> bool:
