@@ -34,13 +34,14 @@ def logged_causes(process: ProcessRun, symptoms: Mapping[str, Symptom], horizon:
 
 def _finding(process: ProcessRun, symptom: Symptom, owner: str, horizon: Horizon) -> Finding:
     judgement = symptom.judgement
-    known_as = _KNOWN_AS.get(owner)
+    known_as = _KNOWN_AS.get(owner, "logged device")
+    is_device = owner not in _KNOWN_AS
     left = left_of(process, owner, AT)
     finding = Finding(
-        "leak", "native" if known_as else "gpu", None, None if known_as else owner, metric=symptom.key,
+        "leak", "gpu" if is_device else "native", None, owner if is_device else None, metric=symptom.key,
         slope=judgement.slope, slope_low=judgement.slope_low, slope_high=judgement.slope_high,
         since_generation=judgement.since, confidence=judgement.confidence,
         eta_s=horizon.seconds_left(judgement.slope, of=left) if left is not None or owner == "process" else None,
-        advice=advise(known_as or "logged device", None, ()), evidence=(symptom.evidence,),
+        advice=advise(known_as, None, ()), evidence=(symptom.evidence,),
     )  # fmt: skip
     return replace(finding, summary=summarise(finding, judgement.slope, known_as=known_as))

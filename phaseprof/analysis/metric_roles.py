@@ -16,53 +16,58 @@ from functools import lru_cache
 HELD = ("anonymous", "uss", "private", "pss", "allocated", "active", "rss", "working_set", "used", "reserved", "heap")
 NOT_HELD = ("change", "peak", "limit", "free", "swap", "address_space", "part", "percent", "count", "unknown")
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # Words to the measure that they name; the first row that has one of the words decides.
 _MEASURES: tuple[tuple[str, frozenset[str]], ...] = (
-    ("change", frozenset("delta diff growth rate increase change freed frees".split())),
-    ("peak", frozenset("peak peaked max maximum hwm watermark maxrss highest".split())),
-    ("free", frozenset("free available avail unused idle".split())),
+    ("change", _words("delta diff growth rate increase change freed frees")),
+    ("peak", _words("peak peaked max maximum hwm watermark maxrss highest")),
+    ("free", _words("free available avail unused idle")),
     ("uss", frozenset({"uss"})),
     ("pss", frozenset({"pss"})),
-    ("rss", frozenset("rss resident res real".split())),
-    ("anonymous", frozenset("anonymous anon anonpg".split())),
+    ("rss", _words("rss resident res real")),
+    ("anonymous", _words("anonymous anon anonpg")),
     ("private", frozenset({"private"})),
-    ("swap", frozenset("swap swp swpd swapped".split())),
-    ("part", frozenset(
-        "cache cached buffers buff buffer dirty slab shared shr shm shmem inact inactive commit committed mapped file "
-        "files kstack stack pgtbl text code lib split pool huge hugepages writeback kernel sock requested".split()
+    ("swap", _words("swap swp swpd swapped")),
+    ("part", _words(
+        "cache cached buffers buff buffer dirty slab shared shr shm shmem inact inactive commit committed mapped "
+        "file files kstack stack pgtbl text code lib split pool huge hugepages writeback kernel sock requested"
     )),
-    ("heap", frozenset("heap tracemalloc malloc".split())),
-    ("allocated", frozenset("allocated alloc allocation live".split())),
+    ("heap", _words("heap tracemalloc malloc")),
+    ("allocated", _words("allocated alloc allocation live")),
     ("reserved", frozenset({"reserved"})),
     ("active", frozenset({"active"})),
     ("working_set", frozenset({"working"})),
-    ("used", frozenset("used usage use consumption footprint consumed util utilization utilisation".split())),
-    ("limit", frozenset("limit limits total capacity quota budget size_limit".split())),
-    ("used", frozenset("memory mem ram vram hbm rssmem framebuffer fb".split())),
+    ("used", _words("used usage use consumption footprint consumed util utilization utilisation")),
+    ("limit", _words("limit limits total capacity quota budget size_limit")),
+    ("used", _words("memory mem ram vram hbm rssmem framebuffer fb")),
 )  # fmt: skip
-_ADDRESS = frozenset("vms vsz virt virtual vmsize vmused".split())
-_PERCENT = frozenset("percent percentage pct % fraction ratio util utilization utilisation".split())
-_COUNT = frozenset("n num count counts number blocks segments retries ooms objects total_count calls fds".split())
+_ADDRESS = _words("vms vsz virt virtual vmsize vmused")
+_PERCENT = _words("percent percentage pct % fraction ratio util utilization utilisation")
+_COUNT = _words("n num count counts number blocks segments retries ooms objects total_count calls fds")
 _DEVICE = re.compile(r"(gpu|gpus|cuda|xpu|mps|tpu|hpu|npu|vram|hbm|nvidia|dcgm|fb|framebuffer|accelerator|device)\Z")
 _OWNERS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("container", frozenset("container cgroup pod docker kubernetes k8s memcg".split())),
-    ("process", frozenset("process proc rss uss pss resident maxrss python py program".split())),
-    ("host", frozenset("system sys host node machine server".split())),
+    ("container", _words("container cgroup pod docker kubernetes k8s memcg")),
+    ("process", _words("process proc rss uss pss resident maxrss python py program heap tracemalloc")),
+    ("host", _words("system sys host node machine server")),
 )  # fmt: skip
 # Words that say that memory is meant at all.
-MEMORY_WORDS = frozenset(
-    "mem memory rss uss pss vms vsz alloc allocated reserved heap ram vram hbm resident maxrss footprint tracemalloc "
-    "malloc res virt hwm fb framebuffer anonymous".split()
+MEMORY_WORDS = _words(
+    "mem memory rss uss pss vms vsz alloc allocated reserved heap ram vram hbm resident maxrss footprint "
+    "tracemalloc malloc res virt hwm fb framebuffer anonymous"
 )
 # Words that name nobody: what is left of a name without them says whose memory it is.
-_FILLERS = frozenset(
+_FILLERS = _words(
     "current currently cur now in at of by the a my cpu size info stats stat metric metrics perf performance monitor "
     "monitoring resource resources train training trainer val valid validation test eval log logs step epoch end after "
     "before mean avg average last value values set main self total consumption usage used use memory mem ram bytes "
-    "time iteration history sample run cores is per user".split()
+    "time iteration history sample run cores is per user"
 )
-_UNIT_WORDS = frozenset(
-    "b byte bytes kb mb gb tb kib mib gib tib ki mi gi kilobytes megabytes gigabytes kibibytes mebibytes gibibytes".split()
+_UNIT_WORDS = _words(
+    "b byte bytes kb mb gb tb kib mib gib tib ki mi gi kilobytes megabytes gigabytes kibibytes mebibytes gibibytes"
 )
 # Words that are often written in one: kbmemused, VmRSS, gpumem, rssmb.
 _JOINED = sorted(

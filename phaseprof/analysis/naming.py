@@ -250,7 +250,8 @@ _BY_KIND = {
     "autograd graph": ("autograd graphs", True), "garbage": ("dead cycles", True), "container": ("a container", False),
     "native": ("native memory", False), "unseen": ("memory of an unknown kind", False),
     "logged": ("memory of the process", False), "logged container": ("memory of the container", False),
-    "logged host": ("memory of the machine", False), "gpu": ("device memory", False),
+    "logged host": ("memory of the machine", False), "logged device": ("device memory", False),
+    "gpu": ("device memory", False),
     "fragmentation": ("freed memory that the allocator keeps", False), "children": ("child processes", True),
     "descriptors": ("file descriptors", True), "threads": ("threads", True), "shared memory": ("shared memory", False),
 }  # fmt: skip

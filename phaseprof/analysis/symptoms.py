@@ -151,12 +151,16 @@ def _voting_series(process: ProcessRun) -> Iterator[tuple[str, str, Series]]:
             continue
         if metric.startswith("count/"):
             yield metric, at, carry_forward(series, censuses.generations if censuses else [])
-        elif may_vote(metric) or metric in logged:
+        elif _may_vote(metric) or metric in logged:
             yield metric, at, series
 
 
-def may_vote(metric: str) -> bool:
-    """Whether a metric can show a leak in any recording."""
+def n_votes(process: ProcessRun) -> int:
+    """Readings of the longest series that can show a leak; 0 where a recording has none."""
+    return max((len(series) for _, _, series in _voting_series(process)), default=0)
+
+
+def _may_vote(metric: str) -> bool:
     if metric in PLAIN_METRICS or metric.startswith(("container/", "tracked/", "watched/")):
         return True
     if metric.startswith(("storages/", "untracked/")):

@@ -1,7 +1,7 @@
 """Which metrics of an imported log may vote: of each owner of memory the best that the log holds.
 
-A recording of our own has exact counters, and its other figures are context.  A log of another tool may hold nothing but
-one figure, under any name: of the process, a container, the machine, a device.
+A recording of our own has exact counters, and its other figures are context.  A log of another tool may hold one
+figure alone, under any name: of the process, a container, the machine, a device.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _is_covered(owner: str, metrics: list[str]) -> bool:
 
 
 def left_of(process: ProcessRun, owner: str, at: str) -> float | None:
-    """Return the bytes that an owner has left at the end, from what the log says is free; ``None`` where it does not."""
+    """Return the bytes that an owner has left at the end, as the log says; ``None`` where it does not."""
     for (point, metric), series in process.series.items():
         meaning = _meaning(metric)
         if point == at and len(series) and (meaning.owner, meaning.measure) == (owner, "free"):

@@ -21,7 +21,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "check", help="judge a recorded run by exit status",
         description="Judge every process of a run. Exit status: 0 clean, 1 a leak, or an expected count that is broken "
-        "at the end, 2 the run cannot be read, 3 too short to say.",
+        "at the end, 2 the run cannot be read, 3 too short to say, or not judged.",
     )  # fmt: skip
     parser.add_argument("recording", metavar="RUN", help="folder of a recorded run, or one of its files")
     parser.add_argument("--json", action="store_true", help="print the verdict and the findings as JSON")
@@ -41,10 +41,15 @@ def run(args: argparse.Namespace) -> int:
 def _tree(judged: JudgedRun) -> dict[str, object]:
     status = judged.status()
     return {
-        "format": 1, "path": str(judged.run.path), "verdict": _WORDS[status], "exit_code": status,
+        "format": 1, "path": str(judged.run.path), "verdict": _word(judged), "exit_code": status,
         "n_readings": judged.n_readings, "broken_expectations": to_plain(judged.broken()),
         "findings": [to_plain(finding) for found in judged.findings for finding in found],
     }  # fmt: skip
+
+
+def _word(judged: JudgedRun) -> str:
+    status = judged.status()
+    return _WORDS[status] if status == LEAK or judged.can_be_judged else "not judged"
 
 
 def _lines(judged: JudgedRun) -> list[str]:
@@ -64,5 +69,10 @@ def _verdict_line(judged: JudgedRun) -> str:
         return "FAILED: the run leaks, or an expected count is broken at its end"
     if status == CLEAN:
         return f"OK: no leak in {judged.n_readings:,} readings"
+    if not judged.can_be_judged:
+        return (
+            "NOT JUDGED: nothing in the log says how much memory a process, a container, the machine or a device "
+            "holds; log its resident memory as rss_bytes"
+        )
     advice = "" if judged.n_readings > 1 else "; mark generations in the program, or name them with run --generation"
     return f"TOO SHORT: {judged.n_readings} readings at one point, a verdict needs {LEAST_READINGS} or more{advice}"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.analysis.scale import load_and_reduce, load_large_run
-from phaseprof.analysis.symptoms import AT
+from phaseprof.analysis.symptoms import AT, n_votes
+from phaseprof.analysis.witnesses import is_imported
 from phaseprof.live.sampler import LABEL
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run, find_recordings
@@ -49,15 +50,20 @@ class JudgedRun:
         """Readings of the longest series of any process, samples aside."""
         return max(map(_n_readings, self.run.processes), default=0)
 
+    @property
+    def can_be_judged(self) -> bool:
+        """Whether some process has a metric whose growth would speak of a leak; of imported logs that is not sure."""
+        return any(not is_imported(process) or n_votes(process) for process in self.run.processes)
+
     def broken(self) -> tuple[Broken, ...]:
         """The expectations that are broken at the end."""
         return tuple(one for process in self.run.processes for one in _broken(process))
 
     def status(self) -> int:
-        """0 clean, 1 leak or broken expectation, 3 too short to say."""
+        """0 clean, 1 leak or broken expectation, 3 too short to say, or nothing in it that could be judged."""
         if any(f.verdict == "leak" for found in self.findings for f in found) or self.broken():
             return LEAK
-        return TOO_SHORT if self.n_readings < LEAST_READINGS else CLEAN
+        return TOO_SHORT if self.n_readings < LEAST_READINGS or not self.can_be_judged else CLEAN
 
 
 def judge_run(path: str, *, workers: int | None = None) -> JudgedRun:
@@ -101,6 +107,8 @@ def _threshold_mb(process: ProcessRun) -> float:
 
 
 def _n_readings(process: ProcessRun) -> int:
+    if is_imported(process) and n_votes(process):  # a log may hold a thousand losses, and memory now and then
+        return n_votes(process)
     return max((len(series) for (point, _), series in process.series.items() if point != LABEL), default=0)
 
 

@@ -51,7 +51,7 @@ def test_import_with_units(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     code = command("import", tmp_path / "log.csv", "--out", tmp_path / "run", "--unit", "MiB", "--unit", "other_mem=GB")
 
     assert code == 0
-    assert "cuda0/mem_bytes, other_mem_bytes" in capsys.readouterr().out
+    assert "cuda0/used_bytes, other_mem_bytes" in capsys.readouterr().out
 
 
 def test_import_without_the_unit_is_a_usage_error_and_writes_nothing(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from pathlib import Path
 from phaseprof.analysis.imports.csv_files import read_csv
 from phaseprof.analysis.imports.json_files import read_json
 from phaseprof.analysis.imports.limits import ImportFailure, fail, read_start
-from phaseprof.analysis.imports.units import Units, parse_units
 from phaseprof.analysis.imports.profiles import is_memray, is_mprof, read_memray, read_mprof
 from phaseprof.analysis.imports.readings import Readings
 from phaseprof.analysis.imports.tensorboard import is_event_file, read_event_files
+from phaseprof.analysis.imports.units import Units, parse_units
 from phaseprof.analysis.imports.write import write_run
 
 __all__ = ["ImportFailure", "Imported", "import_files", "parse_units"]

