@@ -25,12 +25,13 @@ def rising(step: float = 20.0, start: float = 1000.0) -> list[float]:
 
 
 VOTES = [
-    "rss_mb", "uss_mb", "pss_mib", "private_mb", "memory_mb", "mem_mb", "ram_mb", "process_memory_mb", "proc.memory.rssMB",
-    "memory_usage_MB", "mem_used_mib", "Memory (MB)", "cpu_mem_mb", "python_heap_mb", "tracemalloc_current_mb", "VmRSS_mb",
-    "container_memory_mb", "container_memory_working_set_mb", "docker.mem_usage_mb", "cgroup_memory_current_mb",
-    "system_memory_used_mb", "host_memory_mb", "virtual_memory_used_mb", "kbmemused_mb",
-    "gpu_mem_mb", "gpu.0.memory_used_mb", "gpu_1_memory_mb", "cuda:0.allocated_mb", "gpu_reserved_mb", "vram_mb", "mps_allocated_mb",
-    "mps.current_allocated_mb", "tpu_memory_used_mb", "hbm_used_mb", "nvidia_memory_used_mb", "DCGM_FI_DEV_FB_USED_mb",
+    "rss_mb", "uss_mb", "pss_mib", "private_mb", "memory_mb", "mem_mb", "ram_mb", "process_memory_mb",
+    "proc.memory.rssMB", "memory_usage_MB", "mem_used_mib", "Memory (MB)", "cpu_mem_mb", "python_heap_mb",
+    "tracemalloc_current_mb", "VmRSS_mb", "container_memory_mb", "container_memory_working_set_mb",
+    "docker.mem_usage_mb", "cgroup_memory_current_mb", "system_memory_used_mb", "host_memory_mb",
+    "virtual_memory_used_mb", "kbmemused_mb", "gpu_mem_mb", "gpu.0.memory_used_mb", "gpu_1_memory_mb",
+    "cuda:0.allocated_mb", "gpu_reserved_mb", "vram_mb", "mps_allocated_mb", "mps.current_allocated_mb",
+    "tpu_memory_used_mb", "hbm_used_mb", "nvidia_memory_used_mb", "DCGM_FI_DEV_FB_USED_mb",
     "train/memory/gpu_allocated_mb", "xpu_allocated_mb",
 ]  # fmt: skip
 
