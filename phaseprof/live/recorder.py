@@ -11,8 +11,6 @@ import itertools
 import os
 import platform
 import socket
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +19,7 @@ from typing import Protocol
 
 from phaseprof._version import __version__
 from phaseprof.errors import ProbeUnavailable, UsageError
+from phaseprof.live import origin
 from phaseprof.live.settings import Settings
 from phaseprof.probes.kept_file import KeptFile
 from phaseprof.probes.process import StatmProbe, open_process_probe
@@ -31,9 +30,9 @@ from phaseprof.recording.writer import RecordWriter
 
 MAX_LABELS = 2000
 MAX_LABEL_CHARS = 200
+MAX_NOTE_CHARS = 2000
 OVERFLOW = "(more labels)"
 _MAX_PENDING = 8192
-_MAX_EARLY = 64
 _STATM_BYTES = 160  # seven 64-bit numbers in decimal need at most 147
 _LINE_HEAD = b'{"k":"p","a":%d,"e":%d,"g":%d,"t":'
 _LINE = b'%b%d,"m":"%b"}\n'
@@ -72,9 +71,9 @@ class Recorder:
         self._pending: list[Row] = []
         self._lanes = Lanes([], itertools.count())
         self._lanes.take()
-        self._early: list[bytes] = []
         self._heads: tuple[int, dict[int, bytes]] = (-1, {})
         self.is_closed = False
+        self._is_warning_of_file = False
         self.read_devices: DeviceReader | None = None
         self._statm: KeptFile | None = None
         self._read_raw = self._open_process()
@@ -88,13 +87,14 @@ class Recorder:
         if settings.run is not None:
             limit = None if settings.max_file_mb is None else int(settings.max_file_mb * 1e6)
             name = f"rank{header.rank}-pid{header.pid}"
-            self._writer = RecordWriter(Path(settings.run), name, self._preamble, max_file_bytes=limit, lazy=lazy)
+            self._writer = RecordWriter(
+                Path(settings.run), name, self._preamble, max_file_bytes=limit, lazy=lazy, listener=self
+            )
 
     def _preamble(self) -> bytes:
-        """The head of each file: what readers need to know of the files before, and what waited for this one."""
+        """The head of each file: what readers need to know of the files before."""
         records = [*self.model.labels.copy().values(), *self.model.watches.copy().values()]
-        early, self._early = self._early, []
-        return b"".join([self._header_line, *(fmt.encode(record) + b"\n" for record in records), *early])
+        return b"".join([self._header_line, *(fmt.encode(record) + b"\n" for record in records)])
 
     def _open_process(self) -> Callable[[], bytes]:
         try:
@@ -185,16 +185,7 @@ class Recorder:
                 if of != generation:
                     self._heads = generation, (heads := {})
                 head = heads.get(label << 2 | edge) or _make_head(heads, label, edge, generation)
-                line = _LINE % (head, now, raw[:-1])
-                fd = writer.plain_fd
-                if fd < 0:
-                    writer.write(line)
-                else:  # what ``write`` does, in place: a call more is a fiftieth of all this costs
-                    try:
-                        if os.write(fd, line) != len(line):
-                            writer.note_cut()
-                    except OSError as error:
-                        writer.note_failure(error)
+                writer.write(_LINE % (head, now, raw[:-1]))
         if len(pending) > _MAX_PENDING:
             self.fold()
 
@@ -221,13 +212,16 @@ class Recorder:
             return
         if not writer.is_unopened:
             writer.write(line)
-        elif type(record) not in (fmt.Label, fmt.Watch) and len(self._early) < _MAX_EARLY:
+        elif type(record) not in (fmt.Label, fmt.Watch):
             # A forked child that never passes a boundary leaves no file behind.
-            self._early.append(line)
+            writer.write_later(line)
 
     def note(self, text: str) -> None:
         """Record a sentence that a reader of the recording must know."""
-        self.add(fmt.Note(self._clock(), clean_text(text, 2000)))
+        if self._is_warning_of_file:
+            self.model.note(text)  # the file gets a note of its own, with the number that was lost
+        else:
+            self.add(fmt.Note(self._clock(), clean_text(text, MAX_NOTE_CHARS)))
 
     def fold(self) -> None:
         """Let the model take in the points that wait."""
@@ -239,18 +233,29 @@ class Recorder:
             self._n_folded += len(waiting)
             self.model.take(waiting)
 
+    # --- what the writer tells ----------------------------------------------------------------------------------------
+
     def check_file(self) -> None:
-        """Between generations: tell of lost records, and open a new file if the old one was removed."""
+        """Between generations: see whether the file is still there, and open a new one if it is not."""
+        if self._writer is not None:
+            self._writer.check()
+
+    def encode_note(self, text: str) -> bytes:
+        """Return a note as a line."""
+        return fmt.encode(fmt.Note(self._clock(), clean_text(text, MAX_NOTE_CHARS))) + b"\n"
+
+    def take_note(self, text: str) -> None:
+        """The writer noted lost records in the file: whoever reads the model must know too."""
+        self.model.note(text)
+
+    def warn_of_file(self, text: str) -> None:
+        """Tell the user at once that records are lost."""
         writer = self._writer
-        if writer is None:
-            return
-        if writer.is_gone():
-            if not writer.reopen():
-                return
-            self.note("the recording's file was removed or closed; what was written before may be missing")
-        losses = writer.take_losses()
-        if losses:
-            self.note(losses)
+        self._is_warning_of_file = writer is not None and writer.lost > 0
+        try:
+            self._warn(text)
+        finally:
+            self._is_warning_of_file = False
 
     def close(self, reason: str) -> None:
         """Write the end of the recording and close its file."""
@@ -262,6 +267,8 @@ class Recorder:
         writer, self._writer = self._writer, None
         if writer is not None:
             writer.close()
+            if writer.lost:
+                self.model.note(writer.describe_losses())
         self._close_probe()
 
     def abandon(self) -> None:
@@ -339,40 +346,24 @@ def clean_text(text: str, most: int = MAX_LABEL_CHARS) -> str:
 
 def make_header(settings: Settings, now_ns: int) -> fmt.Header:
     """Describe this process: rank from the launcher's environment, versions without importing anything."""
-    torch = sys.modules.get("torch")
     shown = {name: str(getattr(settings, name)) for name in ("budget", "leak_threshold_mb", "track_every")}
     return fmt.Header(
         format=fmt.FORMAT_VERSION, phaseprof=__version__, pid=os.getpid(), parent_pid=os.getppid(),
         started_unix_s=time.time(), started_ns=now_ns, page_bytes=_PAGE_BYTES,
         rank=_whole("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK"), local_rank=_whole("LOCAL_RANK", "SLURM_LOCALID"),
         world_size=_whole("WORLD_SIZE", "SLURM_NTASKS", default=1), host=clean_text(socket.gethostname()),
-        argv=[clean_text(text, 4096) for text in sys.argv],
-        python=platform.python_version(), torch=str(getattr(torch, "__version__", "")), platform=_platform(),
-        git_commit=_git_commit() if settings.run is not None else "", settings=shown,
+        argv=[clean_text(origin.script_name())], python=platform.python_version(),
+        torch=clean_text(origin.loaded_version("torch")), platform=origin.platform_name(),
+        git_commit=_commit() if settings.run is not None else "", settings=shown,
     )  # fmt: skip
 
 
 def _whole(*names: str, default: int = 0) -> int:
     for name in names:
         text = os.environ.get(name, "")
-        if text.isascii() and text.isdigit():
+        if text.isascii() and text.isdigit() and len(text) < 10:
             return int(text)
     return default
 
 
-@functools.cache
-def _platform() -> str:
-    return platform.platform()
-
-
-@functools.cache
-def _git_commit() -> str:
-    """The commit the program runs from, read once in a process and its forks; empty where git cannot say."""
-    try:
-        command = ["git", "rev-parse", "--short=12", "HEAD"]
-        done = subprocess.run(  # noqa: S603 - a fixed command
-            command, capture_output=True, text=True, timeout=2, check=False, stdin=subprocess.DEVNULL
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+_commit = functools.cache(origin.git_commit)  # read once in a process and its forks

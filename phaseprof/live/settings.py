@@ -164,7 +164,8 @@ def _convert(name: str, value: object) -> object:
     """Turn text from the environment or a file into the setting's type; other values pass through checks only."""
     if name == "run":
         _require(value is None or isinstance(value, (str, os.PathLike)), name, "name a folder, or be None", value)
-        return None if value is None else os.fsdecode(value)  # type: ignore[arg-type]  # required above
+        # Fixed now: the program may change its working folder, and fork afterwards.
+        return str(Path(os.fsdecode(value)).absolute()) if value else value  # type: ignore[arg-type]  # required above
     if name == "enabled":
         return _to_bool(name, value)
     if name in _WHOLE or name in _REAL:

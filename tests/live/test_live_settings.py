@@ -75,7 +75,7 @@ def test_an_unknown_name_in_the_file_names_file_and_nearest(tmp_path: Path) -> N
     ("name", "text", "value"),
     [
         ("BUDGET", "none", None), ("BUDGET", "0.5", 0.5), ("ENABLED", "off", False), ("ENABLED", "YES", True),
-        ("REPORT_EVERY", "7", 7), ("MAX_FILE_MB", "0.5", 0.5), ("RUN", "runs/1", "runs/1"),
+        ("REPORT_EVERY", "7", 7), ("MAX_FILE_MB", "0.5", 0.5), ("RUN", "/runs/1", "/runs/1"),
         ("ON_VIOLATION", "warn", "warn"), ("SAMPLE_EVERY_S", "unbounded", None),
     ],
 )  # fmt: skip

@@ -240,7 +240,7 @@ def test_a_folder_removed_in_the_middle_is_made_again_and_told(tmp_path: Path) -
 
     process = load(tmp_path / "run").main
     assert process.series["after train", "rss_bytes"].generations == [2, 3]
-    assert [note for note in process.notes if "removed or closed" in note]
+    assert [note for note in process.notes if "could not be written and are missing (the file was removed)" in note]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")

@@ -92,30 +92,53 @@ def test_lazy_opens_at_the_first_line(tmp_path: Path) -> None:
     assert contents(tmp_path / "run") == {"name.jsonl": b"head\none\n"}
 
 
-def test_a_removed_folder_is_noticed_and_made_again(tmp_path: Path) -> None:
-    writer = open_writer(tmp_path / "run")
-    shutil.rmtree(tmp_path / "run")
-    writer.write(b"into nothing\n")
+class Told:
+    """Hears what the writer tells; a note is a line that begins with a dash."""
 
-    assert writer.is_gone()
-    assert writer.reopen()
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+        self.notes: list[str] = []
+
+    def encode_note(self, text: str) -> bytes:
+        return f"- {text}\n".encode()
+
+    def warn_of_file(self, text: str) -> None:
+        self.warnings.append(text)
+
+    def take_note(self, text: str) -> None:
+        self.notes.append(text)
+
+
+def test_a_removed_folder_is_noticed_and_made_again(tmp_path: Path) -> None:
+    told = Told()
+    writer = open_writer(tmp_path / "run", listener=told)
+    writer.write(b"one\n")
+    shutil.rmtree(tmp_path / "run")
+
+    writer.check()
     writer.write(b"two\n")
     writer.close()
 
-    assert contents(tmp_path / "run") == {"name.jsonl": b"head\ntwo\n"}
+    text = "1 record could not be written and is missing (the file was removed)"
+    assert contents(tmp_path / "run") == {"name.jsonl": f"head\n- {text}\ntwo\n".encode()}
+    assert told.notes == [text]
+    assert len(told.warnings) == 1
 
 
-def test_a_descriptor_that_was_closed_is_noticed(tmp_path: Path) -> None:
-    writer = open_writer(tmp_path)
+def test_a_descriptor_that_was_closed_is_noticed_at_the_next_line(tmp_path: Path) -> None:
+    told = Told()
+    writer = open_writer(tmp_path, listener=told)
+    writer.write(b"one\n")
     os.close(writer.fd)
 
-    writer.write(b"lost\n")
-
-    assert writer.is_gone()
-    assert writer.lost == 1
-    assert writer.reopen()
-    assert writer.take_losses() == "1 records could not be written and are missing (Bad file descriptor)"
+    writer.write(b"two\n")  # lost, unless the writer looked after its file just then
+    writer.write(b"three\n")
     writer.close()
+
+    note = b"- 1 record could not be written and is missing (Bad file descriptor)\n"
+    found = contents(tmp_path)
+    assert found["name.jsonl"] == b"head\none\n"
+    assert found["name.1.jsonl"] in (b"head\n" + note + b"three\n", b"head\ntwo\nthree\n")
 
 
 def test_a_number_that_became_another_file_is_neither_written_nor_closed(tmp_path: Path) -> None:
@@ -124,7 +147,7 @@ def test_a_number_that_became_another_file_is_neither_written_nor_closed(tmp_pat
     number = writer.fd
     os.dup2(other, number)
 
-    assert writer.is_gone()
+    writer.check()
     writer.close()
 
     os.write(number, b"still open")
@@ -180,7 +203,7 @@ def test_a_full_disk_cuts_a_line_and_the_next_begins_on_its_own(tmp_path: Path) 
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         writer.write(b"room again\\n")
         writer.write(b"and more\\n")
-        print(writer.take_losses())
+        print(writer.describe_losses())
         """,
         tmp_path,
     )

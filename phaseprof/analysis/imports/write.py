@@ -48,7 +48,7 @@ def _write_process(readings: Readings, out: Path, *, rank: int, pid: int, world_
     header = fmt.Header(
         format=fmt.FORMAT_VERSION, phaseprof=__version__, pid=pid, started_unix_s=clock.started_unix_s, started_ns=0,
         page_bytes=4096, rank=rank, world_size=max(world_size, rank + 1),
-        argv=["phaseprof", "import", str(readings.file)],
+        argv=["phaseprof", "import", readings.file.name],
         settings={"imported_from": readings.file.name, **({"process": readings.name} if readings.name else {})},
     )  # fmt: skip
     writer = RecordWriter(out, f"rank{rank}-pid{pid}", lambda: fmt.encode(header) + b"\n")

@@ -1,0 +1,128 @@
+"""The files of one recording, each the continuation of the one before: made, followed when moved, missed when gone."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from phaseprof.recording.descriptors import create_private_file, find_open_file, identity_of, make_private_folder
+
+
+class PartFiles:
+    """Holds the file that is being written, and knows the ones before.
+
+    Args:
+        folder: the run's folder; made, for this user alone, when the first file is opened.
+        name: file name without its ending; later parts are ``name.1.jsonl`` and so on.
+        preamble: gives the lines that open every file.
+
+    Attributes:
+        fd: descriptor of the file; -1 if none is open.
+        size: bytes of it; counted by the writer, as ``n_records`` is.
+        early: lines that wait for the next file, to stand after its preamble.
+    """
+
+    def __init__(self, folder: Path, name: str, preamble: Callable[[], bytes]) -> None:
+        self.fd = -1
+        self.size = 0
+        self.early: list[bytes] = []
+        self.folder = folder
+        self._name = name
+        self._preamble = preamble
+        self._part = 0
+        self._head_size = 0
+        self._identity = (0, 0)
+        self.n_records = 0
+        self._n_before: dict[int, int] = {}
+
+    @property
+    def path(self) -> Path:
+        """The file that is being written, or that would be."""
+        return self._path_of(self._part)
+
+    def _path_of(self, part: int) -> Path:
+        suffix = f".{part}" if part else ""
+        return self.folder / f"{self._name}{suffix}.jsonl"
+
+    @property
+    def n_body_bytes(self) -> int:
+        """Bytes after the head, which does not count: one longer than a bound would begin a file for each record."""
+        return self.size - self._head_size
+
+    def open_next(self) -> None:
+        """Leave the file for the next one.
+
+        Raises:
+            OSError: none can be made, or its head not be written whole; the present one stays.
+        """
+        self._open(self._part + (self.fd >= 0))
+
+    def _open(self, part: int) -> None:
+        make_private_folder(self.folder)
+        fd, part = self._create(part)
+        try:
+            early = self.early[:]
+            head = self._preamble() + b"".join(early)
+            if os.write(fd, head) < len(head):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            identity = identity_of(fd)
+        except BaseException:
+            os.close(fd)
+            with contextlib.suppress(OSError):
+                self._path_of(part).unlink()
+            raise
+        left, identity_left = self.fd, self._identity
+        self._n_before[self._part] = self.n_records
+        self.fd, self._identity, self._part, self.n_records = fd, identity, part, 0
+        self.size = self._head_size = len(head)
+        del self.early[: len(early)]
+        _close(left, identity_left)
+
+    def _create(self, part: int) -> tuple[int, int]:
+        while True:
+            try:
+                return create_private_file(self._path_of(part)), part
+            except FileExistsError:  # a recycled pid or an earlier run in the same folder: keep what is there
+                part += 1
+
+    def see_state(self) -> str:
+        """Look where the file is: ``"here"``, ``"moved"`` (it is followed), ``"removed"``, or ``"closed"``.
+
+        Of a closed one, the descriptor is given up: its number may be another file's by now.
+        """
+        try:
+            is_ours = identity_of(self.fd) == self._identity
+            place = find_open_file(self.fd, self.path) if is_ours else None
+        except OSError:
+            is_ours = False
+        if not is_ours:
+            self.fd = -1
+            return "closed"
+        if place is None:
+            return "removed"
+        if place.name != self.path.name or place.parent == self.folder:
+            return "here"
+        self.folder = place.parent
+        return "moved"
+
+    def drop(self) -> int:
+        """Leave a removed file; return how many records went with it and with other parts that are missing too."""
+        self.close()
+        missing = [part for part in self._n_before if not self._path_of(part).exists()]
+        n_gone = self.n_records + sum(self._n_before.pop(part) for part in missing)
+        self.n_records = 0
+        return n_gone
+
+    def close(self) -> None:
+        """Close the file, unless its number has become somebody else's."""
+        fd, self.fd = self.fd, -1
+        _close(fd, self._identity)
+
+
+def _close(fd: int, identity: tuple[int, int]) -> None:
+    with contextlib.suppress(OSError):
+        if fd >= 0 and identity_of(fd) == identity:
+            os.close(fd)
