@@ -22,11 +22,12 @@ class Judgement:
         slope_high: upper end of it.
         growth: level at the end of the judged part less the level at its begin, in units of the series.
         since: ordinal of the generation in which the growth began; ``None`` without growth.
-        n: readings judged, after the warm-up cut.
+        n: readings judged, after warm-up and ending were cut.
         warm_up: readings cut from the begin.
         shape: what the curve looks like.
         confidence: 0 to 1; a convention for ranking (readings, p-value and interval), not a probability.
         limit: level at which the series saturates or has saturated; ``None`` where there is none.
+        ending: readings cut from the end, as when the program is taken down.
     """
 
     verdict: Verdict
@@ -40,3 +41,4 @@ class Judgement:
     shape: Shape
     confidence: float
     limit: float | None = None
+    ending: int = 0

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from phaseprof.errors import UsageError
 from phaseprof.verdict.counters import LEAST, is_counter, judge_counter, rise_indices
+from phaseprof.verdict.ending import ending
 from phaseprof.verdict.judgement import Judgement
 from phaseprof.verdict.noise import judge_noisy
 from phaseprof.verdict.robust import Floats, theil_sen
@@ -20,6 +21,9 @@ from phaseprof.verdict.shape import Outcome
 
 TOO_SHORT = 6  # readings: with fewer, even rises without exception are chance
 WARM_UP = 3  # readings cut where seven remain
+
+# A test answers for the series it knows how to read; ``early`` is the growth per generation during the warm-up.
+Test = Callable[[Series, float], "Outcome | None"]
 
 
 def judge(
@@ -46,19 +50,30 @@ def judge(
         UsageError: lengths differ, values are infinite, generations do not increase, ``floor`` is negative or
             ``capacity`` not finite.
 
-    Method: docs/verdict-rates.md. Smallest n: 6, below that *too short*; 7 for a leak. Cost: O(n) plus a few
-    milliseconds: 0.5 ms for a counter, 2 to 4 for noise, 12 for 100,000 readings.
+    Method: docs/verdict-rates.md. The warm-up is cut, and the first of ``TESTS`` that answers decides. What falls at the
+    end takes nothing back: where the readings before it leak, the series does. Smallest n: 6, below that *too short*; 7
+    for a leak. Cost: O(n) plus a few milliseconds: 0.5 ms for a counter, 2 to 4 for noise, 12 for 100,000 readings.
     """
     if not floor >= 0 or math.isinf(floor):
         raise UsageError(f"floor must be finite and >= 0 (got {floor})")
     if capacity is not None and not math.isfinite(capacity):
         raise UsageError(f"capacity must be finite or None (got {capacity})")
     series = make_series(values, generations, after_collection)
+    end = ending(series)
+    if end < len(series):
+        before = _judge(series.until(end), floor, capacity)
+        if before.verdict in ("leak", "filling"):
+            return dataclasses.replace(before, ending=len(series) - end)
+    return _judge(series, floor, capacity)
+
+
+def _judge(series: Series, floor: float, capacity: float | None) -> Judgement:
+    """Judge all readings there are."""
     if len(series) < TOO_SHORT:
         return _figures(series, Outcome("too short", "flat"), 0)
     warm_up = min(WARM_UP, max(0, len(series) - 7))
     calm = without_spikes(series)
-    outcome = _shape(calm.part(warm_up), early_rate(calm, warm_up))
+    outcome = _first_answer(calm.part(warm_up), early_rate(calm, warm_up))
     if warm_up and outcome.verdict in ("step", "growing"):
         outcome, warm_up = _with_warm_up(calm, outcome, warm_up)
     if outcome.verdict == "leak" and _fell_before(calm, warm_up):
@@ -66,6 +81,42 @@ def judge(
     outcome = _bounded(outcome, series, capacity)
     judged = _figures(calm.part(warm_up), outcome, warm_up)
     return _material(_backdated(judged, calm), floor)
+
+
+def at_rest(series: Series, early: float = 0.0) -> Outcome | None:
+    """Answer for a series that moves by no more than the rounding of its numbers."""
+    rounding = 8 * float(np.finfo(np.float64).eps) * max(abs(series.base), float(np.abs(series.y).max()))
+    return Outcome("stable", "flat", limit=float(series.y[-1])) if float(np.ptp(series.y)) <= rounding else None
+
+
+def sawtooth(series: Series, early: float = 0.0) -> Outcome | None:
+    """Answer for a series that is taken down again and again, by its floor."""
+    return judge_teeth(series, judge_level)
+
+
+def counter(series: Series, early: float = 0.0) -> Outcome | None:
+    """Answer for a series that hardly ever falls: every rise is real."""
+    x, y = thin(series.x, series.y)
+    return judge_counter(x, y, early) if is_counter(y) else None
+
+
+def noise(series: Series, early: float = 0.0) -> Outcome | None:
+    """Answer for readings that scatter around a curve, which is all that is left."""
+    return judge_noisy(*thin(series.x, series.y))
+
+
+# In order: each test may take for granted that those before it did not answer.
+TESTS: tuple[Test, ...] = (at_rest, sawtooth, counter, noise)
+
+
+def _first_answer(series: Series, early: float) -> Outcome:
+    return next(outcome for test in TESTS if (outcome := test(series, early)) is not None)
+
+
+def judge_level(x: Floats, y: Floats) -> Outcome:
+    """Judge the floor of a sawtooth, or what lies between its visits, as a series of its own."""
+    x, y = thin(x, y)
+    return judge_counter(x, y) if is_counter(y) else judge_noisy(x, y)
 
 
 def _fell_before(calm: Series, warm_up: int) -> bool:
@@ -104,34 +155,11 @@ def _backdated(judged: Judgement, calm: Series) -> Judgement:
     return dataclasses.replace(judged, since=round(calm.x[begin]))
 
 
-def _shape(series: Series, early: float) -> Outcome:
-    """Choose how to read the series: at rest, with teeth, as a counter, or as noise.
-
-    ``early``: growth per generation in the warm-up.
-    """
-    if float(np.ptp(series.y)) <= _rounding(series):
-        return Outcome("stable", "flat", limit=float(series.y[-1]))
-    teeth = judge_teeth(series, judge_level)
-    return teeth if teeth is not None else judge_level(series.x, series.y, early)
-
-
 def early_rate(series: Series, warm_up: int) -> float:
     """Return the fastest growth per generation in the warm-up after its first reading, which sees what is made once."""
     if warm_up < 2:
         return 0.0
     return float(np.max(np.diff(series.y[1 : warm_up + 1]) / np.diff(series.x[1 : warm_up + 1])))
-
-
-def judge_level(x: Floats, y: Floats, early: float = 0.0) -> Outcome:
-    """Judge a series without teeth."""
-    x, y = thin(x, y)
-    if is_counter(y):
-        return judge_counter(x, y, early)
-    return judge_noisy(x, y)
-
-
-def _rounding(series: Series) -> float:
-    return 8 * float(np.finfo(np.float64).eps) * max(abs(series.base), float(np.abs(series.y).max()))
 
 
 def _bounded(outcome: Outcome, series: Series, capacity: float | None) -> Outcome:

@@ -36,6 +36,10 @@ class Series:
         """Return the readings from ``begin`` on."""
         return Series(self.x[begin:], self.y[begin:], self.collected[begin:], self.base)
 
+    def until(self, end: int) -> Series:
+        """Return the readings before ``end``."""
+        return Series(self.x[:end], self.y[:end], self.collected[:end], self.base)
+
     def only(self, chosen: Bools) -> Series:
         """Return the chosen readings; ``chosen``: (n,) bool."""
         return Series(self.x[chosen], self.y[chosen], self.collected[chosen], self.base)

@@ -1,0 +1,92 @@
+"""Laws of a verdict: what may be done to the readings of a leak without making it anything else."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phaseprof.verdict import judge
+
+
+@given(st.just(0))
+def settle(_):
+    """Hypothesis times collections from its first run on, by a callback that stays: have it there before any test."""
+
+
+settle()
+few = settings(max_examples=60, deadline=None)
+# What one period of a leak adds, reading by reading; something in every third at least, or it is no steady growth.
+patterns = st.lists(st.integers(0, 9), min_size=1, max_size=3).filter(any)
+scales = st.sampled_from([1, 24, 4096, 10**6])
+
+
+def leak_of(pattern, periods, scale=1):
+    return 10**6 + scale * np.cumsum(np.tile(pattern, periods))
+
+
+@few
+@given(patterns, scales, st.integers(1, 5), st.floats(0, 0.95))
+def test_a_teardown_changes_nothing(pattern, scale, n_last, share):
+    """The program is taken down at the end, to a share of the growth, or below where it began."""
+    values = leak_of(pattern, 20, scale)
+    n_last = min(n_last, max(2, len(values) // 10))
+    grown = values[-1] - values[0]
+    down = np.full(n_last, values[0] + share * grown - 0.02 * grown)
+
+    assert judge(values).verdict == "leak"
+    assert judge([*values, *down]).verdict == "leak"
+    assert judge([*values, *(down - np.arange(n_last) * grown / 50)]).verdict == "leak"
+
+
+@few
+@given(patterns, scales, st.floats(0.1, 3), st.integers(8, 100))
+def test_one_low_reading_changes_nothing_wherever_it_is(pattern, scale, depth, at):
+    values = leak_of(pattern, 20, scale).astype(float)
+    place = 8 + at % (len(values) - 8)
+
+    values[place] -= depth * (values[-1] - values[0])
+
+    assert judge(values).verdict == "leak"
+
+
+@few
+@given(patterns, scales, st.integers(1, 60))
+def test_more_of_the_same_changes_nothing(pattern, scale, more):
+    assert judge(leak_of(pattern, 20, scale)).verdict == "leak"
+    assert judge(leak_of(pattern, 20 + more, scale)).verdict == "leak"
+
+
+@few
+@given(st.integers(1, 9), scales, st.integers(2, 5))
+def test_thinning_changes_nothing(slope, scale, every):
+    values = leak_of([slope], 60, scale)
+    generations = np.arange(len(values))
+
+    assert judge(values[::every], generations[::every]).verdict == "leak"
+
+
+@few
+@given(st.integers(3, 9), st.integers(3, 8), scales)
+def test_a_sawtooth_stays_one_wherever_it_is_cut(period, n_cycles, scale):
+    values = scale * (np.arange(period * n_cycles + period) % period)
+
+    for n in range(3 * period, len(values) + 1):
+        assert judge(values[:n]).verdict != "leak"
+
+
+def test_the_ending_is_told():
+    found = judge([*range(30), 4, 4])
+
+    assert (found.verdict, found.ending, found.growth) == ("leak", 2, judge(range(30)).growth)
+
+
+def test_a_collection_at_the_end_shows_garbage():
+    """A full collection took it down: what rose before was waiting for one."""
+    values = [*range(30), 0]
+
+    assert judge(values, after_collection=[False] * 30 + [True]).verdict == "sawtooth"
+
+
+def test_growth_that_begins_anew_is_no_ending():
+    assert judge([*range(20), 0, 1]).verdict == "sawtooth"
