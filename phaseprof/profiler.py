@@ -257,17 +257,17 @@ class Profiler:
         """What leaks, ranked by what ends the run first; completes looks that waited for the budget.
 
         Args:
-            least_bytes: growth below it, in bytes a generation, is a trifle; ``None``: 1024, and what matters on this
-                machine.
+            least_bytes: growth below it, in bytes a generation, is negligible; ``None``: what nobody on this machine
+                would feel, by the hour or so far, is.
         """
         self._session.finish()  # before anything is imported: our own modules are no growth of the program's
-        from phaseprof.analysis.findings import LEAST_BYTES, find_leaks
+        from phaseprof.analysis.findings import find_leaks
 
         return Findings(
             find_leaks(
                 self._session.recorder.model,
                 leak_threshold_mb=self._session.settings.leak_threshold_mb,
-                least_bytes=LEAST_BYTES if least_bytes is None else least_bytes,
+                least_bytes=least_bytes,
             )
         )
 

@@ -16,7 +16,7 @@ from phaseprof.analysis.compare_series import Floats, Side, interval_changes
 from phaseprof.analysis.garbage import find_dead
 from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.analysis.levels import find_companion, find_place
-from phaseprof.analysis.limits import Horizon
+from phaseprof.analysis.limits import COUNTER_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
 from phaseprof.analysis.naming import BLOCK_BYTES, advise, counted_phase, summarise
 from phaseprof.analysis.since import since
@@ -43,8 +43,6 @@ REGISTRIES = {
 }
 # Resident memory is the poorest witness: it votes only in recordings that hold nothing better.
 NATIVE = ("malloc_in_use_bytes", "anonymous_bytes", "rss_bytes")
-# Below this our own recording, and the caches of any library, may account for it.
-NATIVE_LEAST_BYTES = 64 * 1024.0
 # Resident memory must have grown by this much to be blamed while malloc's own count stands still (mapped by hand).
 MAPPED_LEAST_BYTES = 32 * 1024.0 * 1024.0
 
@@ -76,7 +74,7 @@ def counter_causes(
             continue
         rate = symptom.judgement.slope
         # A parent that writes to a page gives its forked children one of their own: a little of that is nobody's leak.
-        if metric.endswith("_bytes") and (rate < NATIVE_LEAST_BYTES or not horizon.is_material(rate)):
+        if metric.endswith("_bytes") and not horizon.is_felt(rate, symptom.judgement.since, least=COUNTER_BYTES):
             continue
         plain = replace(_plain(process, symptom, kind, horizon), subject=subject)
         if metric == "shm_user_segments" and plain.phase in (None, OUTSIDE):
@@ -195,7 +193,8 @@ def _native(
     found = [
         _unexplained(process, symptoms, symptom, kind, rate, horizon)
         for symptom, kind, rate in (_beyond_objects(process, symptoms, known), _blocks(symptoms, known))
-        if symptom is not None and rate >= NATIVE_LEAST_BYTES and horizon.is_material(rate)
+        if symptom is not None
+        and horizon.is_felt(rate, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key)
     ]
     return sorted(found, key=lambda finding: not finding.holder)[:1]
 
@@ -208,7 +207,7 @@ def _dead(
     if dead is None:
         return []
     rate = dead.leak.judgement.slope
-    if rate < NATIVE_LEAST_BYTES or not horizon.is_material(rate):
+    if not horizon.is_felt(rate, dead.leak.judgement.since, least=COUNTER_BYTES, metric=dead.leak.key):
         return []
     finding = replace(
         _plain(process, dead.leak, "garbage", horizon), subject=dead.subject,

@@ -9,7 +9,7 @@ from itertools import pairwise
 from phaseprof.analysis.causes import Cause, carries, is_standard, join
 from phaseprof.analysis.counters import counter_causes, is_explained
 from phaseprof.analysis.garbage import backing_tooth, is_sawtooth
-from phaseprof.analysis.limits import Horizon
+from phaseprof.analysis.limits import OBJECTS_BYTES, Horizon
 from phaseprof.analysis.naming import (
     ALLOCATED,
     ITEM_BYTES,
@@ -30,11 +30,9 @@ from phaseprof.records import Evidence, Finding, Verdict
 from phaseprof.units import MB
 from phaseprof.verdict.teeth import GARBAGE_GENERATIONS
 
-# Below this a rise is a trifle that every program has (a float kept for each step), unless it was watched.
-LEAST_BYTES = 1024.0
-# What lists, dicts and sets that carry nothing of note must come to: a generation where nobody holds them, in all where
-# somebody does.
-LEAST_ANONYMOUS_BYTES = 65536.0
+# What lists, dicts and sets that carry nothing of note, or dead cycles of types that come with Python, must come to so
+# far where nobody holds them, and where somebody does.
+UNHELD_BYTES, ANONYMOUS_BYTES = 1024 * 1024.0, 64 * 1024.0
 # An estimate this many times what the counters rose by is not of what was brought; nearer than that, either may be off.
 OUT_OF_PROPORTION = 10.0
 # Memory in use that grows by less, in bytes a generation, may do so by chance in a short run.
@@ -45,14 +43,15 @@ FEW_BLOCKS = 150.0
 
 
 def find_leaks(
-    process: ProcessRun, *, leak_threshold_mb: float = 5.0, least_bytes: float = LEAST_BYTES
+    process: ProcessRun, *, leak_threshold_mb: float = 5.0, least_bytes: float | None = None
 ) -> tuple[Finding, ...]:
     """Judge a recording.
 
     Args:
         process: one process's recording, folded.
         leak_threshold_mb: a tracked name that grows faster, in MB a generation, is a finding of its own.
-        least_bytes: slower growth, in bytes a generation, is a trifle; 0 reports every growth, however small.
+        least_bytes: slower growth, in bytes a generation, is negligible; 0 reports every growth, however small;
+            ``None``: what nobody would feel, by the hour or so far, is.
 
     Returns:
         Findings, leaks first, each cause once.  Empty for a healthy run.
@@ -66,7 +65,7 @@ def find_leaks(
     trifles: list[Finding] = []
     for cause in causes:
         if not is_sawtooth(process, cause):
-            kept = trifles if least_bytes and _is_trifle(process, cause, symptoms) else found
+            kept = trifles if _is_trifle(process, cause, symptoms, horizon, least_bytes) else found
             kept.append(_finding(process, cause, symptoms, horizon, least_bytes))
     leaks = [f for f in found if f.verdict == "leak"]
     counted = counter_causes(process, symptoms, found, horizon, trifles=trifles)
@@ -93,7 +92,11 @@ def _steady_types(process: ProcessRun) -> frozenset[str]:
 
 
 def _finding(
-    process: ProcessRun, cause: Cause, symptoms: Mapping[str, Symptom], horizon: Horizon, least_bytes: float
+    process: ProcessRun,
+    cause: Cause,
+    symptoms: Mapping[str, Symptom],
+    horizon: Horizon,
+    least_bytes: float | None,
 ) -> Finding:
     kind, subject = name_kind(cause, _steady_types(process))
     main = main_symptom(cause, kind, subject)
@@ -112,7 +115,8 @@ def _finding(
         main = replace(main, judgement=replace(main.judgement, verdict="leak", since=backing.judgement.since))
     verdict = _verdict(process, cause, main, backing)
     watched = subject in process.watches
-    if verdict == "leak" and least_bytes and not watched and not (rate >= least_bytes and horizon.is_material(rate)):
+    is_felt = horizon.is_felt(rate, main.judgement.since) if least_bytes is None else rate >= least_bytes
+    if verdict == "leak" and not watched and not is_felt:
         verdict = "growing"
     holder = tuple(cause.holder.steps) if cause.holder is not None and not cause.is_garbage else ()
     judgement = main.judgement
@@ -211,24 +215,30 @@ def _is_sampled_memory(cause: Cause) -> bool:
     return cause.is_sum and all(s.births is None for s in cause.symptoms.values())
 
 
-def _is_trifle(process: ProcessRun, cause: Cause, symptoms: Mapping[str, Symptom]) -> bool:
+def _is_trifle(
+    process: ProcessRun,
+    cause: Cause,
+    symptoms: Mapping[str, Symptom],
+    horizon: Horizon,
+    least_bytes: float | None,
+) -> bool:
     """Growth that no run will ever feel, of a type that nobody asked to watch."""
     if cause.subjects() & process.watches.keys():
         return False
     rate = bytes_per_generation(cause)
+    if least_bytes is not None:
+        return rate < least_bytes
+    so_far = rate * (horizon.newest + 1)
     if cause.is_garbage and all(map(is_standard, cause.of_kind("count/", "watched/"))):
-        return rate < LEAST_ANONYMOUS_BYTES  # what libraries leave to the collector it takes before it comes to much
+        return so_far < UNHELD_BYTES  # what libraries leave to the collector it takes before it comes to much
     if all(map(carries, cause.symptoms.values())):
         # Nothing but lists, dicts and sets: caches and leftovers of libraries, until they come to something.  What one
         # of them reaches may be half the heap: many times what memory in use grew by, they cannot have brought.
         allocated = allocated_per_generation(symptoms, at_rest=_is_at_rest(process, symptoms.get(ALLOCATED[0])))
         if rate > OUT_OF_PROPORTION * allocated:
             rate = allocated if allocated >= FELT_BYTES else unmeasured_bytes(cause)
-        if not cause.is_rooted:
-            return rate < LEAST_ANONYMOUS_BYTES
-        turns = max(len(s.evidence.generations) and s.evidence.generations[-1] for s in cause.symptoms.values())
-        return rate < LEAST_BYTES or rate * turns < LEAST_ANONYMOUS_BYTES
-    return rate < LEAST_BYTES
+        return rate * (horizon.newest + 1) < (ANONYMOUS_BYTES if cause.is_rooted else UNHELD_BYTES)
+    return so_far < OBJECTS_BYTES
 
 
 def _is_at_rest(process: ProcessRun, memory: Symptom | None) -> bool:

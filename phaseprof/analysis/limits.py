@@ -1,4 +1,8 @@
-"""How long until memory ends: the nearest limit, what is left of it, and how fast a leak eats it."""
+"""How long until memory ends, and whether anybody will feel a leak before: by the hour, and so far.
+
+What a generation lasts does not matter here: 6 KiB in each of 20 ms are a gigabyte an hour, 100 KiB in each of an hour
+are nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +11,13 @@ from statistics import median
 from phaseprof.analysis.symptoms import AT
 from phaseprof.recording.model import ProcessRun
 
-# A leak that takes less than this share of what is left in an hour is a trifle on any machine.
+# A leak that takes less than this share of what is left in an hour is negligible: memory lasts for 200 days.
 SHARE_PER_HOUR = 2e-4
+# What a leak of objects must have come to so far, in bytes, and one that only a counter of memory shows, which caches
+# of any library move by some hundred kilobytes.
+OBJECTS_BYTES, COUNTER_BYTES = 16 * 1024.0, 1024 * 1024.0
+# What a reading that the recording keeps takes in the process: two slots of growing lists, a number and an ordinal.
+SLOTS_BYTES, NUMBERS_BYTES = 18.0, 56.0
 
 
 class Horizon:
@@ -19,6 +28,8 @@ class Horizon:
         self.generation_s = median(seconds) if seconds else self._implied(process)
         left = process.series.get((AT, "available_bytes"))
         self.left_bytes = left.last if left is not None else None
+        self.newest = max((series.generations[-1] for series in process.series.values() if len(series)), default=0)
+        self._n_readings = sum(map(len, process.series.values())) + sum(map(len, process.charges.values()))
 
     @staticmethod
     def _implied(process: ProcessRun) -> float | None:
@@ -41,6 +52,24 @@ class Horizon:
         return left / bytes_per_generation * self.generation_s
 
     def is_material(self, bytes_per_generation: float) -> bool:
-        """Whether the rate matters on this machine; unknown limits or times count as material."""
+        """Whether the rate by the hour matters on this machine; unknown limits or times count as material."""
         left_s = self.seconds_left(bytes_per_generation)
         return left_s is None or 3600 / left_s >= SHARE_PER_HOUR
+
+    def is_felt(
+        self, bytes_per_generation: float, since: int | None, *, least: float = OBJECTS_BYTES, metric: str = ""
+    ) -> bool:
+        """Whether growth matters by the hour and has come to something so far.
+
+        Args:
+            bytes_per_generation: the rate.
+            since: the generation in which it began; ``None``: the first.
+            least: bytes that it must have come to so far.
+            metric: the counter of memory that shows it, if that is all that does: it must have grown by twice as much
+                as the recording's own readings take.
+        """
+        so_far = bytes_per_generation * (self.newest + 1 - (since or 0))
+        if metric.endswith("_bytes"):
+            own = SLOTS_BYTES + (0.0 if metric == "malloc_in_use_bytes" else NUMBERS_BYTES)
+            least = max(least, 2 * own * self._n_readings)
+        return so_far >= least and self.is_material(bytes_per_generation)

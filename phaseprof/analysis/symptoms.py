@@ -119,7 +119,7 @@ class Symptom:
 def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:
     """Judge every series that may show a leak; those too short, flat or falling are left out but for the tracked."""
     found: dict[str, Symptom] = {}
-    for key, at, series in _voting_series(process):
+    for key, at, series in voting_series(process):
         judgement = _judge(process, key, series)
         if judgement is None or (judgement.verdict in ("stable", "too short") and judgement.growth <= 0):
             continue
@@ -142,7 +142,7 @@ def _filed(key: str) -> str:
     return {"arrays_bytes": "arrays", "graph_nodes": "graph", "graph_bytes": "graph"}.get(key, key)
 
 
-def _voting_series(process: ProcessRun) -> Iterator[tuple[str, str, Series]]:
+def voting_series(process: ProcessRun) -> Iterator[tuple[str, str, Series]]:
     """Yield key, point and series of what may vote, each read at one point of the loop."""
     censuses = process.series.get((AT, "n_objects"))
     logged = witnesses(process, AT)
@@ -157,7 +157,7 @@ def _voting_series(process: ProcessRun) -> Iterator[tuple[str, str, Series]]:
 
 def n_votes(process: ProcessRun) -> int:
     """Readings of the longest series that can show a leak; 0 where a recording has none."""
-    return max((len(series) for _, _, series in _voting_series(process)), default=0)
+    return max((len(series) for _, _, series in voting_series(process)), default=0)
 
 
 def _may_vote(metric: str) -> bool:

@@ -13,8 +13,6 @@ from phaseprof.report.text import to_plain
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
-_WORDS = {CLEAN: "clean", LEAK: "leak", 3: "too short"}
-
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add the command to the program's parser."""
@@ -49,7 +47,7 @@ def _tree(judged: JudgedRun) -> dict[str, object]:
 
 def _word(judged: JudgedRun) -> str:
     status = judged.status()
-    return _WORDS[status] if status == LEAK or judged.can_be_judged else "not judged"
+    return {CLEAN: "clean", LEAK: "leak"}.get(status) or judged.answer()
 
 
 def _lines(judged: JudgedRun) -> list[str]:
@@ -69,10 +67,7 @@ def _verdict_line(judged: JudgedRun) -> str:
         return "FAILED: the run leaks, or an expected count is broken at its end"
     if status == CLEAN:
         return f"OK: no leak in {judged.n_readings:,} readings"
-    if not judged.can_be_judged:
-        return (
-            "NOT JUDGED: nothing in the log says how much memory a process, a container, the machine or a device "
-            "holds; log its resident memory as rss_bytes"
-        )
+    if judged.answer() == "not judged":
+        return f"NOT JUDGED: {_WHY[judged.is_imported]}"
     advice = "" if judged.n_readings > 1 else "; mark generations in the program, or name them with run --generation"
     return f"TOO SHORT: {judged.n_readings} readings at one point, a verdict needs {LEAST_READINGS} or more{advice}"

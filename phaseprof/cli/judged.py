@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from phaseprof.analysis.answers import Answer, answer
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.analysis.scale import load_and_reduce, load_large_run
 from phaseprof.analysis.symptoms import AT, n_votes
@@ -15,10 +16,11 @@ from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run, find_recordings
 from phaseprof.records import Finding
 from phaseprof.report.access import bounds_text, is_within
-from phaseprof.report.findings import LEAST_READINGS
 from phaseprof.report.progress import Progress
 
 CLEAN, LEAK, TOO_SHORT = 0, 1, 3
+# What a run of several processes answers: the first of these that one of them answers.
+_ORDER: tuple[Answer, ...] = ("leak", "filling", "no leak", "not judged", "too short")
 _DEFAULT_THRESHOLD_MB = 5.0
 
 
@@ -51,19 +53,24 @@ class JudgedRun:
         return max(map(_n_readings, self.run.processes), default=0)
 
     @property
-    def can_be_judged(self) -> bool:
-        """Whether some process has a metric whose growth would speak of a leak; of imported logs that is not sure."""
-        return any(not is_imported(process) or n_votes(process) for process in self.run.processes)
+    def is_imported(self) -> bool:
+        """Whether the run was made from logs of other tools."""
+        return all(map(is_imported, self.run.processes))
+
+    def answer(self) -> Answer:
+        """What the run answers: that of the process that tells most."""
+        answers = {answer(*pair) for pair in zip(self.run.processes, self.findings, strict=True)}
+        return next((one for one in _ORDER if one in answers), "too short")
 
     def broken(self) -> tuple[Broken, ...]:
         """The expectations that are broken at the end."""
         return tuple(one for process in self.run.processes for one in _broken(process))
 
     def status(self) -> int:
-        """0 clean, 1 leak or broken expectation, 3 too short to say, or nothing in it that could be judged."""
-        if any(f.verdict == "leak" for found in self.findings for f in found) or self.broken():
+        """0 clean, 1 leak or broken expectation, 3 too short or not judged."""
+        if self.answer() == "leak" or self.broken():
             return LEAK
-        return TOO_SHORT if self.n_readings < LEAST_READINGS or not self.can_be_judged else CLEAN
+        return TOO_SHORT if self.answer() in ("too short", "not judged") else CLEAN
 
 
 def judge_run(path: str, *, workers: int | None = None) -> JudgedRun:

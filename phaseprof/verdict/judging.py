@@ -50,9 +50,10 @@ def judge(
         UsageError: lengths differ, values are infinite, generations do not increase, ``floor`` is negative or
             ``capacity`` not finite.
 
-    Method: docs/verdict-rates.md. The warm-up is cut, and the first of ``TESTS`` that answers decides. What falls at the
-    end takes nothing back: where the readings before it leak, the series does. Smallest n: 6, below that *too short*; 7
-    for a leak. Cost: O(n) plus a few milliseconds: 0.5 ms for a counter, 2 to 4 for noise, 12 for 100,000 readings.
+    Method: docs/verdict-rates.md. The warm-up is cut, and the first of ``TESTS`` that answers decides. What falls at
+    the end takes nothing back: where the readings before it leak, the series does. Smallest n: 6, below that *too
+    short*; 7 for a leak. Cost: O(n) plus a few milliseconds: 0.5 ms for a counter, 2 to 4 for noise, 12 for 100,000
+    readings.
     """
     if not floor >= 0 or math.isinf(floor):
         raise UsageError(f"floor must be finite and >= 0 (got {floor})")

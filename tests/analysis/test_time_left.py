@@ -82,3 +82,28 @@ def test_a_leak_matters_if_it_takes_a_five_thousandth_of_what_is_left_in_an_hour
 
 def test_what_is_unknown_is_material() -> None:
     assert Horizon(ProcessRun()).is_material(1.0)
+
+
+# --- whether it is felt -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("seconds", "rate", "is_felt"), [(0.02, 6e3, True), (3600.0, 6e3, False), (3600.0, 1e9, True)])
+def test_what_a_generation_lasts_does_not_matter(seconds: float, rate: float, is_felt: bool) -> None:
+    """Bytes an hour against what is left, and 9 MB so far or more."""
+    horizon = Horizon(run_of([seconds] * 1500, left=64e9))
+
+    assert horizon.is_felt(rate, 0) is is_felt
+
+
+@pytest.mark.parametrize(("since", "is_felt"), [(0, True), (1400, False)])
+def test_it_must_have_come_to_something(since: int, is_felt: bool) -> None:
+    assert Horizon(run_of([0.01] * 1500, left=64e9)).is_felt(100.0, since) is is_felt
+
+
+@pytest.mark.parametrize(("n_metrics", "is_felt"), [(10, True), (1000, False)])
+def test_what_the_recording_keeps_is_nobodys(n_metrics: int, is_felt: bool) -> None:
+    process = run_of([0.01] * 300, left=64e9)
+    for g in range(300):
+        process.add(fmt.Metrics(g, g, {f"loss {n}": 1.0 for n in range(n_metrics)}))
+
+    assert Horizon(process).is_felt(2e4, 0, metric="malloc_in_use_bytes") is is_felt

@@ -58,7 +58,7 @@ def test_what_cannot_show_a_leak_is_not_judged(tmp_path: Path, name: str) -> Non
     run = judged(tmp_path, {name: rising()})
 
     assert run.status() == TOO_SHORT
-    assert not run.can_be_judged
+    assert run.answer() == "not judged"
 
 
 def test_the_machine_does_not_vote_beside_the_process(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_the_allocators_figure_is_better_than_the_drivers(tmp_path: Path) -> Non
 def test_memory_that_is_read_seldom_is_too_short(tmp_path: Path) -> None:
     run = judged(tmp_path, {"rss_mb": [1.0, 2.0, 3.0, *[float("nan")] * 57], "n_threads": [4.0] * 60})
 
-    assert (run.status(), run.can_be_judged) == (TOO_SHORT, True)
+    assert (run.status(), run.answer()) == (TOO_SHORT, "too short")
 
 
 def test_growth_of_less_than_a_mebibyte_is_nobodys_leak(tmp_path: Path) -> None:
