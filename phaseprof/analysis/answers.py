@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from phaseprof.analysis.symptoms import voting_series
+from phaseprof.analysis.symptoms import n_votes, voting_series
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
 from phaseprof.records import Finding
@@ -25,14 +25,14 @@ def answer(process: ProcessRun, findings: Sequence[Finding]) -> Answer:
         findings: what was found in it.
 
     Returns:
-        ``"leak"`` or ``"filling"`` by the findings; ``"too short"`` with fewer than 6 readings of anything;
-        ``"not judged"`` where no counter that can vote was read 6 times, over half of the run at least; else
-        ``"no leak"``.
+        ``"leak"`` or ``"filling"`` by the findings; ``"too short"`` with fewer than 6 readings;
+        ``"not judged"`` where no counter that can vote was read, or none over half of the run; else ``"no leak"``.
     """
     verdicts = {finding.verdict for finding in findings}
     if "leak" in verdicts:
         return "leak"
-    if max(map(len, process.series.values()), default=0) < TOO_SHORT:
+    longest, votes = max(map(len, process.series.values()), default=0), n_votes(process)
+    if longest < TOO_SHORT or 0 < votes < TOO_SHORT:
         return "too short"
     if not _was_looked_at(process):
         return "not judged"

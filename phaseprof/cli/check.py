@@ -13,6 +13,13 @@ from phaseprof.report.text import to_plain
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
+# Why nothing was judged, by whether the run was made from logs of other tools, and what to do.
+_WHY = {
+    False: "no counter of memory, objects or handles was read over half of the run; see the notes in the report",
+    True: "nothing in the log says how much memory a process, a container, the machine or a device holds; log its "
+    "resident memory as rss_bytes",
+}
+
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add the command to the program's parser."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from phaseprof.verdict.counters import is_counter
 from phaseprof.verdict.envelope import DROP, drops, tooth_height
 from phaseprof.verdict.robust import ROUNDING, Floats, noise_of_steps
 from phaseprof.verdict.series import Series
@@ -29,15 +30,23 @@ def ending(series: Series) -> int:
     y, n = series.y, len(series)
     if n < SHORTEST:
         return n
-    steps = np.diff(y)
-    usual, width = noise_of_steps(steps)
-    falls = np.flatnonzero(steps < min(usual - DROP * width, -ROUNDING * float(np.ptp(y)))) + 1
-    late = falls[falls >= n - max(LEAST, -(-n // SHARE))]
+    latest = n - max(LEAST, -(-n // SHARE))
+    least = -_noise(y, latest)
+    late = np.flatnonzero(np.diff(y[latest - 1 :]) < least) + latest
     if len(late) == 0:
         return n
     begin = int(late[0])
     is_end = _stays_down(y, begin) and not series.collected[begin] and not _is_usual(y, begin)
     return begin if is_end else n
+
+
+def _noise(y: Floats, latest: int) -> float:
+    """How far readings fall by chance, judged by those before ``latest``: a counter's hardly ever do."""
+    rounding = ROUNDING * float(np.ptp(y))
+    if is_counter(y[:latest]):
+        return rounding
+    usual, width = noise_of_steps(np.diff(y))
+    return max(rounding, DROP * width - usual)
 
 
 def _stays_down(y: Floats, begin: int) -> bool:

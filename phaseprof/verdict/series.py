@@ -98,7 +98,10 @@ def without_spikes(series: Series) -> Series:
         first, last = y[1 : len(y) - width], y[width:-1]
         above = np.minimum(first, last) - np.maximum(before, after)
         below = np.minimum(before, after) - np.maximum(first, last)
-        for begin in np.flatnonzero(np.maximum(above, below) > usual):
+        heights = np.maximum(above, below)
+        found = np.flatnonzero(heights > usual)
+        # The highest first: beside a reading that leaps down, the one before it seems to leap up.
+        for begin in found[np.argsort(-heights[found], kind="stable")]:
             if not inside[begin : begin + width + 2].any():  # a spike beside a spike has no neighbour to trust
                 inside[begin + 1 : begin + 1 + width] = True
     if not inside.any():
