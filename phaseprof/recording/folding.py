@@ -20,6 +20,9 @@ PROCESS_METRICS = ("vms_bytes", "rss_bytes", "file_and_shm_bytes", "anonymous_by
 # The counters whose deltas are charged to phases.
 CHARGED = ("anonymous_bytes", "allocated_bytes", "active_bytes", "active_blocks")
 STATM_FIELDS = 7
+# The edge of a row that stands for no boundary: another thread takes over the lane's number, where nothing is open.
+TAKEN_OVER = 3
+ANY_STATM = "0 0 0 0 0 0 0"  # a text like those beside it, so that all are parsed in one go
 _OUTSIDE_ID = -1
 
 AnySeries = TypeVar("AnySeries", bound=Series)
@@ -111,10 +114,6 @@ class PointFolder:
         self._phases = phases
         self._lanes: dict[int, Lane] = {}
 
-    def forget_lane(self, number: int) -> None:
-        """Another thread takes over the number: what its predecessor left open is closed without an end."""
-        self._lanes.pop(number, None)
-
     def fold(self, rows: Sequence[Row], page_bytes: int) -> None:
         """Take in rows in the order they were recorded.  Cost: under 1 µs a row in batches of a thousand or more."""
         times, ids, edges, generations, texts, devices, _, lanes = zip(*rows, strict=True)
@@ -125,6 +124,9 @@ class PointFolder:
         times, ids, edges, generations, texts, devices, lanes = fields
         ordinals = np.array(generations, np.int64)
         columns = read_columns(texts, devices, page_bytes)
+        if TAKEN_OVER in edges:
+            is_boundary = np.array(edges, np.int64) != TAKEN_OVER
+            columns = [column._replace(known=column.known & is_boundary) for column in columns]
         self._fold_series(ids, edges, ordinals, columns)
         charged = [c for c in columns if c.metric.rpartition("/")[2] in CHARGED]
         sampled = {number for number in dict.fromkeys(ids) if self._role(number) == "sample"}
@@ -135,11 +137,14 @@ class PointFolder:
             self._fold_lane(self._lane(lanes[0]), steps, ordinals, charged, sums)
         else:
             every = list(steps)
-            for number in numbers:
-                at = [i for i, lane in enumerate(lanes) if lane == number and ids[i] not in sampled]
-                if at:
-                    own = [every[i] for i in at]
-                    self._fold_lane(self._lane(number), own, ordinals[at], [_take(c, at) for c in charged], sums)
+            places: dict[int, list[int]] = {number: [] for number in numbers}
+            for at, lane in enumerate(lanes):
+                places[lane].append(at)
+            for number, own in places.items():
+                kept = [at for at in own if ids[at] not in sampled] if sampled else own
+                if kept:
+                    taken = [_take(column, kept) for column in charged]
+                    self._fold_lane(self._lane(number), [every[at] for at in kept], ordinals[kept], taken, sums)
         for metric in sums.parts:
             self._charge(metric, sums)
 
@@ -246,6 +251,12 @@ class PointFolder:
                 is_bare = top == _OUTSIDE_ID
                 owners.append(number if is_bare else top)
                 bare = (number, generation, {}) if is_bare else None
+                continue
+            if edge == TAKEN_OVER:
+                stack.clear()
+                strays.clear()
+                top, bare = _OUTSIDE_ID, None
+                owners.append(top)
                 continue
             if bare is not None:
                 if edge == fmt.ENTER and self._is_block_of(number, bare[0]):

@@ -13,9 +13,11 @@ from typing import TypeVar
 
 from phaseprof.recording import format as fmt
 from phaseprof.recording.folding import (
+    ANY_STATM,
     CHARGED,
     OUTSIDE,
     PROCESS_METRICS,
+    TAKEN_OVER,
     PhaseTotals,
     PointFolder,
     Row,
@@ -107,6 +109,7 @@ class ProcessRun:
         if rows:
             self.n_records += len(rows)
             self.last_ns = max(self.last_ns, rows[-1][0])
+            self.fold()  # a thread's change may wait
             self._folder.fold(rows, self._page_bytes)
 
     def _add_plain(self, record: fmt.Record) -> None:
@@ -188,8 +191,8 @@ class ProcessRun:
             self.notes.append(text)
 
     def _add_thread(self, record: fmt.Thread) -> None:
-        self.fold()
-        self._folder.forget_lane(record.th)
+        """Let it wait in its place among the points: to fold for each would cost what thousands of points do."""
+        self._pending.append(fmt.Point(record.t, -1, TAKEN_OVER, -1, ANY_STATM, th=record.th))
 
     def number_of(self, ordinal: int) -> int | str:
         """The number or name that the program gave a generation; its ordinal where it gave none."""
