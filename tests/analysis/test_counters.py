@@ -452,3 +452,31 @@ def test_the_time_left_is_of_the_counters_own_rate() -> None:
     )
 
     assert only(process).eta_s == pytest.approx(2000.0)
+
+
+# --- shares -----------------------------------------------------------------------------------------------------------
+
+
+def beside_a_list(phase: str, kind: str = "container") -> list[str]:
+    """Sixty numbers a generation are kept in a list made in ``log``, and 5 MiB a generation are lost in ``phase``."""
+    key = "container/list@7f" if kind == "container" else "count/app.Handle"
+    item = "float" if kind == "container" else "app.Handle"
+    process = record(
+        {key: rising(60), "malloc_in_use_bytes": rising(5 * MIB, 1e8)},
+        [
+            held(key, item=item, each=82 * 32, length=82),
+            born(key, 1, log=60),
+            born("malloc_in_use_bytes", 1, **{phase: 5.0 * MIB}),
+        ],
+    )
+    return [finding.kind for finding in find_leaks(process)]
+
+
+def test_a_small_leak_never_hides_a_large_one() -> None:
+    assert beside_a_list("step") == ["native", "container"]
+    assert beside_a_list("log") == ["native", "container"]
+
+
+def test_objects_may_own_what_grows_in_their_phase_only() -> None:
+    assert beside_a_list("log", "objects") == ["objects"]
+    assert beside_a_list("step", "objects") == ["native", "objects"]
