@@ -79,7 +79,7 @@ class Finding:
         site: ``file:line`` of the allocation, where a recording knows it.
         metric: the series that voted.
         slope: growth per ``slope_unit``, robust; ``slope_low`` and ``slope_high`` bound it at 95 %.
-        bytes_slope: growth in bytes a generation, as far as it was measured or estimated; 0 where it is not known.
+        bytes_slope: growth in bytes a generation, where sizes were measured; 0 where they are not known.
         since_generation: the first generation that grew, by the number or name that the program gave it.
         since_ordinal: the same by its position in the recording, from 0.
         confidence: 0 to 1; a convention for ranking, not a probability.

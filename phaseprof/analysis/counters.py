@@ -243,11 +243,12 @@ def _beyond_objects(
 def may_own(leak: Finding, phase: str | None) -> bool:
     """Whether what leaks may own memory that no look sees, and be all that a counter shows to rise in a phase.
 
-    Objects of a type written in C, tensors and threads may; the numbers and texts in a container cannot.
+    Objects of a type written in C, tensors and threads may, and those whose size is not known; the numbers and texts in
+    a container cannot.
 
     Example: a list of numbers that grows by 3 KiB in ``log`` does not explain 5 MiB of malloc's in ``step``.
     """
-    return leak.kind != "container" and (phase is None or leak.phase in (None, phase))
+    return leak.kind != "container" and (not leak.bytes_slope or phase is None or leak.phase in (None, phase))
 
 
 def _blocks(symptoms: Mapping[str, Symptom], known: Sequence[Finding]) -> tuple[Symptom | None, str, float]:

@@ -115,6 +115,13 @@ def bytes_per_generation(cause: Cause, ceiling: float = math.inf) -> float:
     return max([0.0, *measured, *other, min(ceiling, max([0.0, *counted, *items, *nodes]))])
 
 
+def is_weighed(cause: Cause) -> bool:
+    """Whether bytes were measured of what grows, or it is items of a container, which are small."""
+    if cause.of_kind("storages/", "arrays_bytes", "graph_", "untracked/", "container/"):
+        return True
+    return any(s.holder is not None and s.holder.retained_bytes > 0 for s in cause.symptoms.values())
+
+
 def unmeasured_bytes(cause: Cause) -> float:
     """Estimate the growth of a cause in bytes a generation by numbers alone, as if nothing of it had been measured."""
     counted = [s.judgement.slope * OBJECT_BYTES for s in cause.of_kind("count/", "watched/")]
