@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import islice
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from phaseprof.probes import census
 from phaseprof.probes.typeinfo import mro, namespace, with_subclasses
@@ -142,6 +143,42 @@ def large_storages(
             (*reader.sizes[address], sorted(found[:_MANY_TENSORS], key=lambda t: -numel(t)))
             for address, found in over.items()
         ]
+
+
+def measured_bases() -> tuple[type, ...]:
+    """Return the classes whose instances ``measure_each`` knows; empty where the program has not imported torch."""
+    library = loaded_torch()
+    return () if library is None else (library._C.TensorBase, library._C.StorageBase)
+
+
+def measure_each(holders: Iterable[object]) -> list[tuple[int, bool]]:
+    """Return for each tensor or storage the bytes that none before it stands on, and whether it keeps a graph.
+
+    The storage of a leaf's gradient counts with the leaf.  Cost: 1.5 µs each.
+    """
+    library = loaded_torch()
+    if library is None:
+        return []
+    reader = _StorageReader(library)
+    with plain_torch(library):
+        return [_measure_holder(holder, reader, library) for holder in holders]
+
+
+def _measure_holder(holder: object, reader: _StorageReader, library: ModuleType) -> tuple[int, bool]:
+    known = len(reader.sizes)
+    try:
+        if not issubclass(type(holder), library._C.TensorBase):
+            address = holder._cdata  # type: ignore[attr-defined]  # of torch's C base class
+            reader.sizes.setdefault(address, (library._C.StorageBase.nbytes(holder), ""))
+            has_graph = False
+        else:
+            tensor = cast("torch.Tensor", holder)
+            reader.add(tensor)
+            reader.add_gradient(tensor)
+            has_graph = not leaf_test(library)(tensor)
+    except RuntimeError:  # a storage that was given away, a tensor whose history is not to be told
+        has_graph = False
+    return sum(size for size, _ in islice(reversed(reader.sizes.values()), len(reader.sizes) - known)), has_graph
 
 
 def describe(tensor: torch.Tensor) -> str:

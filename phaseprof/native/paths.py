@@ -1,0 +1,118 @@
+"""How each object of a path refers to the next, in names and numbers; runs no code of the objects."""
+
+from __future__ import annotations
+
+import gc
+import types
+from collections import deque
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import cast
+
+from phaseprof.native.frames import local_values
+from phaseprof.native.layout import attributes, holds_attributes, is_understood
+from phaseprof.native.table import FRAME, PathStep, Root
+from phaseprof.probes.typeinfo import mro, namespace, type_name
+
+_MAX_NAME = 40
+_SEQUENCES = (list, tuple, deque)
+_MAX_SEARCHED = 1_000_000
+_namespace_of = vars(types.ModuleType)["__dict__"].__get__
+
+
+def steps_to(root: Root, links: Sequence[tuple[object, object]]) -> tuple[PathStep, ...]:
+    """Describe a path.
+
+    Args:
+        root: where it begins.
+        links: the references on it, holder and held, the root's own object first; ``None`` for one that may not be
+            shown.
+    """
+    steps = [PathStep(root.kind, "root", root.name)]
+    for holder, held in links[1:]:
+        via, name = _link(root, holder, held, is_first=len(steps) == 1)
+        steps.append(PathStep("" if held is None else type_name(type(held)), via, name, _label(held)))
+    return tuple(steps)
+
+
+def _link(root: Root, parent: object, child: object, *, is_first: bool) -> tuple[str, str]:
+    if parent is None or child is None:
+        return "referent", ""
+    if is_first and root.kind == FRAME:
+        values = local_values(cast("types.FrameType", parent))
+        return "local", next((name for name, value in values if value is child), "")
+    for find in (_attribute, _item, _slot):
+        found = find(parent, child)
+        if found is not None:
+            return found
+    ordinal = next((i for i, r in enumerate(gc.get_referents(parent), 1) if r is child), 0)
+    return "referent", str(ordinal) if ordinal else ""
+
+
+def _attribute(parent: object, child: object) -> tuple[str, str] | None:
+    for name, identity in _attributes_of(parent):
+        if identity == id(child):
+            return "attribute", _shown(name)
+    return None
+
+
+def _attributes_of(obj: object) -> Iterator[tuple[object, int]]:
+    cls = type(obj)
+    if issubclass(cls, types.ModuleType):
+        yield from _identities(_namespace_of(obj))
+    elif issubclass(cls, type):
+        yield from ((name, id(value)) for name, value in namespace(cast("type", obj)).items())
+    elif holds_attributes(cls) and is_understood():
+        held = attributes(obj, cls, gc.get_referents(obj))
+        yield from zip(held.names, held.value_ids, strict=True)
+        yield from _identities(held.namespace or {})
+
+
+def _identities(items: dict[object, object]) -> Iterator[tuple[object, int]]:
+    return ((name, id(value)) for name, value in list(dict.items(items)))
+
+
+def _item(parent: object, child: object) -> tuple[str, str] | None:
+    cls = type(parent)
+    if issubclass(cls, dict):
+        items = islice(list(dict.items(cast("dict[object, object]", parent))), _MAX_SEARCHED)
+        key = next((key for key, value in items if value is child), None)
+        return ("key", _shown(key)) if key is not None else ("item", "")
+    for base in _SEQUENCES:
+        if issubclass(cls, base):
+            values = base.__iter__(parent)  # type: ignore[arg-type, var-annotated]  # an instance, as just checked
+            found = enumerate(list(islice(values, _MAX_SEARCHED)))
+            return "item", str(next((i for i, value in found if value is child), ""))
+    return ("item", "") if issubclass(cls, (set, frozenset)) else None
+
+
+def _slot(parent: object, child: object) -> tuple[str, str] | None:
+    """Find a slot or a member in C that holds the child."""
+    if type(parent) is types.CellType:
+        return "attribute", "cell_contents"
+    for cls in mro(type(parent)):
+        for name, member in namespace(cls).items():
+            if type(member) is types.MemberDescriptorType and name not in ("__dict__", "__weakref__"):
+                try:
+                    if member.__get__(parent, type(parent)) is child:
+                        return "attribute", _shown(name)
+                except (AttributeError, TypeError):
+                    continue
+    return None
+
+
+def _shown(key: object) -> str:
+    """Return a key that looks like a name; what else a program keeps in its keys is its own affair."""
+    return key if type(key) is str and len(key) <= _MAX_NAME and key.isidentifier() else ""
+
+
+def _label(obj: object) -> str:
+    cls = type(obj)
+    if issubclass(cls, type):
+        return type_name(cast("type", obj))
+    if cls is types.FunctionType:
+        return str(cast("types.FunctionType", obj).__qualname__)
+    if issubclass(cls, types.ModuleType):
+        name = _namespace_of(obj).get("__name__")
+        return name if type(name) is str else ""
+    return ""

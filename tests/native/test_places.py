@@ -1,0 +1,286 @@
+"""The heap by place: what is one place, what counts where, and how a place is reached."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import types
+import weakref
+from collections import OrderedDict, deque
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+import numpy as np
+import pytest
+
+from phaseprof.native.places import PathStep, PlaceTable, read_places, resolve
+
+
+class Agent:
+    def __init__(self) -> None:
+        self.history: list[object] = []
+        self.partner: object = None
+
+
+class Slotted:
+    __slots__ = ("first", "second")
+
+    def __init__(self, first: object, second: object) -> None:
+        self.first, self.second = first, second
+
+
+def counts(table: PlaceTable) -> dict[str, int]:
+    """Return the number of objects by path, as the names of types from the root joined by dots."""
+    rows = {int(place): row for row, place in enumerate(table.place)}
+    found: dict[str, int] = {}
+    for row in range(len(table)):
+        path, at = [], row
+        while int(table.parent[at]):
+            path.append(table.types[table.type_index[at]].rpartition(".")[2])
+            at = rows[int(table.parent[at])]
+        key = " ".join(path[::-1])
+        found[key] = found.get(key, 0) + int(table.n_objects[row])
+    return found
+
+
+def read(obj: object) -> dict[str, int]:
+    return counts(read_places({"root": obj}))
+
+
+def path_of(obj: object, last_type: str) -> list[tuple[str, str]]:
+    """Return how the first place of a type is reached from a named root."""
+    table = read_places({"root": obj})
+    row = next(i for i in range(len(table)) if table.types[table.type_index[i]].endswith(last_type))
+    steps = resolve([int(table.place[row])], {"root": obj})[int(table.place[row])]
+    return [(step.via, step.name) for step in steps[1:]]
+
+
+@pytest.mark.parametrize("container", [list, tuple, set, frozenset, deque])
+def test_items_of_a_container_are_one_place(container: type) -> None:
+    found = read(container(object() for _ in range(5)))
+
+    assert found["object"] == 5
+
+
+@pytest.mark.parametrize("kind", [dict, OrderedDict])
+def test_values_of_a_dict_are_one_place(kind: type) -> None:
+    found = read(kind((f"key{i}", object()) for i in range(5)))
+
+    assert found["object"] == 5
+
+
+def test_attributes_are_places_by_name() -> None:
+    agent = Agent()
+    agent.history, agent.partner = [object()] * 1, [object()]
+
+    table = read_places({"root": agent})
+
+    assert sum(table.types[i] == "list" for i in table.type_index) == 2
+
+
+def test_an_instance_with_a_dict_has_the_places_of_one_without() -> None:
+    with_dict, without = Agent(), Agent()
+    assert with_dict.__dict__
+
+    tables = [read_places({"root": [agent]}) for agent in (with_dict, without)]
+
+    assert list(tables[0].place) == list(tables[1].place)
+
+
+def test_reading_makes_no_dict() -> None:
+    agents = [Agent() for _ in range(10)]
+
+    read_places({"root": agents})
+
+    assert not any(type(r) is dict for agent in agents for r in gc.get_referents(agent)) or sys.version_info < (3, 11)
+
+
+def test_slots_are_places_of_their_own() -> None:
+    table = read_places({"root": Slotted([1], [2])})
+
+    assert sum(table.types[i] == "list" for i in table.type_index) == 2
+
+
+def test_a_linked_list_stays_at_two_places() -> None:
+    head = None
+    for _ in range(100_000):
+        head, before = Agent(), head
+        head.partner = before
+
+    assert read([head])["Agent"] == 1
+    assert read([head])["Agent Agent"] == 99_999
+
+
+def test_a_chain_of_closures_stays_at_few_places() -> None:
+    def wrap(inner: object) -> object:
+        def outer() -> object:
+            return inner
+
+        return outer
+
+    chain: object = None
+    for _ in range(5_000):
+        chain = wrap(chain)
+
+    assert len([path for path in read([chain]) if path.endswith("function")]) <= 3
+
+
+def test_a_tree_stays_at_few_places() -> None:
+    def grow(depth: int) -> Slotted | None:
+        return Slotted(grow(depth - 1), grow(depth - 1)) if depth else None
+
+    table = read_places({"root": [grow(10)]})
+
+    assert sum(table.types[i].endswith("Slotted") for i in table.type_index) <= 6
+    assert int(table.n_objects.sum()) == 1023 + 1
+
+
+def test_containers_in_containers_are_apart_for_three_levels() -> None:
+    found = read([[[[[[1.5]]]]]])
+
+    assert found == {"": 1, "list": 1, "list list": 4}
+
+
+def test_an_object_counts_at_the_shortest_path() -> None:
+    shared = Agent()
+
+    found = read([[shared], shared])
+
+    assert found["Agent"] == 1
+    assert "list Agent" not in found
+
+
+def test_small_objects_count_with_what_holds_them_once_each() -> None:
+    numbers = [2.5 + i for i in range(100)]
+    twice = numbers * 2
+
+    table = read_places({"root": twice})
+
+    assert list(table.own_bytes) == [sys.getsizeof(twice) + 100 * sys.getsizeof(2.5)]
+
+
+def test_long_text_is_an_object() -> None:
+    found = read(["x" * 1000, "short", b"y" * 1000])
+
+    assert found == {"": 1, "str": 1, "bytes": 1}
+
+
+def test_a_view_leads_to_the_array_that_owns_the_buffer() -> None:
+    table = read_places({"root": np.zeros(100_000)[::2]})
+
+    assert sum(table.own_bytes) > 800_000
+    assert sum(table.own_bytes) < 801_000
+
+
+def test_items_of_an_array_of_objects_are_met() -> None:
+    array = np.empty(7, object)
+    array[:] = [Agent() for _ in range(7)]
+
+    assert read([array])["ndarray Agent"] == 7
+
+
+def test_what_only_a_ring_holds_is_unreachable() -> None:
+    class Ring:
+        pass
+
+    ring = Ring()
+    ring.me = ring  # type: ignore[attr-defined]
+    alive = weakref.ref(ring)
+    del ring
+    gc.disable()
+    try:
+        path = next(_paths("<locals>.Ring"))
+    finally:
+        gc.enable()
+
+    assert alive() is not None
+    assert path[0].type == "unreachable"
+
+
+def test_what_c_holds_is_outside() -> None:
+    variable: ContextVar[object] = ContextVar("variable")
+    variable.set(Slotted([1], 2))
+
+    assert {path[0].type for path in _paths("Slotted")} == {"outside Python"}
+
+
+def _paths(last_type: str) -> Iterator[tuple[PathStep, ...]]:
+    table = read_places()
+    rows = [i for i in range(len(table)) if table.types[table.type_index[i]].endswith(last_type)]
+    yield from resolve([int(table.place[i]) for i in rows]).values()
+
+
+def test_locals_of_running_functions_are_roots() -> None:
+    class Local:
+        pass
+
+    mine = Local()
+
+    steps = next(_paths("<locals>.Local"))
+
+    assert mine is not None
+    assert steps[0].type == "frame"
+    assert steps[0].name.startswith("test_places.py ")
+    assert (steps[1].via, steps[1].name) == ("local", "mine")
+
+
+@pytest.mark.parametrize(
+    ("make", "last_type", "path"),
+    [
+        (lambda leaf: [0, leaf], "Agent", [("item", "1")]),
+        (lambda leaf: {"kept": leaf}, "Agent", [("key", "kept")]),
+        (lambda leaf: {"not a name": leaf}, "Agent", [("key", "")]),
+        (lambda leaf: {leaf}, "Agent", [("item", "")]),
+        (lambda leaf: Slotted(0, leaf), "Agent", [("attribute", "second")]),
+        (lambda leaf: types.SimpleNamespace(held=[leaf]), "Agent", [("attribute", "held"), ("item", "0")]),
+        (
+            lambda leaf: lambda: leaf,
+            "Agent",
+            [("attribute", "__closure__"), ("item", "0"), ("attribute", "cell_contents")],
+        ),
+    ],
+)
+def test_a_path_names_each_step(make: types.FunctionType, last_type: str, path: list[tuple[str, str]]) -> None:
+    assert path_of(make(Agent()), last_type) == path
+
+
+def test_the_largest_object_is_the_example() -> None:
+    agents = [Agent() for _ in range(5)]
+    agents[3].history = list(range(1000))
+    table = read_places({"root": agents})
+    row = next(i for i in range(len(table)) if table.types[table.type_index[i]] == "list" and table.n_objects[i] == 5)
+
+    steps = resolve([int(table.place[row])], {"root": agents})[int(table.place[row])]
+
+    assert [step.name for step in steps] == ["root", "3", "history"]
+
+
+def test_places_stay_the_same_while_the_program_does() -> None:
+    read_places()
+    first, second = read_places(), read_places()
+
+    gone = set(map(int, first.place)) - set(map(int, second.place))
+
+    assert not gone
+
+
+def test_nothing_is_kept() -> None:
+    agent = Agent()
+    alive = weakref.ref(agent)
+    table = read_places({"root": [agent]})
+    resolve(table.place, {"root": [agent]})
+
+    del agent
+
+    assert alive() is None
+
+
+def test_a_limit_in_time_gives_a_part() -> None:
+    table = read_places(limit_s=0.0)
+
+    assert table.partial
+    assert len(table) > 0
+
+
+def test_a_gone_place_is_missing_from_the_answer() -> None:
+    assert resolve([12345], {"root": []}) == {}
