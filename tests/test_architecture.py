@@ -23,7 +23,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors"),
     ("units",),
     ("records",),
-    ("verdict", "probes", "recording"),
+    ("verdict", "probes", "native", "recording"),
     ("live", "analysis"),
     ("report",),
     ("profiler",),
@@ -32,8 +32,11 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("cli", "pytest_plugin", "integrations", "demo", "__main__"),
 )
 # live uses the probes' readings and the verdict; analysis works on what was recorded, anywhere, so it never measures.
-FORBIDDEN = {"analysis": {"probes", "live"}, "live": {"analysis"}}
-SIBLINGS = {"__main__": {"cli"}, "cli": {"demo", "integrations"}, "pytest_plugin": {"integrations"}}
+FORBIDDEN = {"analysis": {"probes", "native", "live"}, "live": {"analysis"}}
+SIBLINGS = {
+    "__main__": {"cli"}, "cli": {"demo", "integrations"}, "pytest_plugin": {"integrations"},
+    "native": {"probes"}, "probes": {"native"},  # one job in two languages; modules form no cycle all the same
+}  # fmt: skip
 # The names that users import are gathered by the package itself, which only faces may import.
 MAY_IMPORT_TORCH = {"demo", "integrations"}
 FRAMEWORKS = {
