@@ -248,7 +248,8 @@ def may_own(leak: Finding, phase: str | None) -> bool:
 
     Example: a list of numbers that grows by 3 KiB in ``log`` does not explain 5 MiB of malloc's in ``step``.
     """
-    return leak.kind != "container" and (not leak.bytes_slope or phase is None or leak.phase in (None, phase))
+    elsewhere = phase not in (None, OUTSIDE) and leak.phase not in (None, phase)
+    return leak.kind != "container" and not (leak.bytes_slope and elsewhere)
 
 
 def _blocks(symptoms: Mapping[str, Symptom], known: Sequence[Finding]) -> tuple[Symptom | None, str, float]:

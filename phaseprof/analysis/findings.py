@@ -125,7 +125,8 @@ def _finding(
     finding = Finding(
         verdict=verdict, kind=kind, phase=phase, subject=subject, holder=holder, metric=main.key,
         slope=judgement.slope, slope_unit=unit_of(main.key), slope_low=judgement.slope_low,
-        slope_high=judgement.slope_high, bytes_slope=rate if is_weighed(cause) else 0.0, **since(process, main), confidence=judgement.confidence,
+        slope_high=judgement.slope_high, bytes_slope=rate if is_weighed(cause) else 0.0,
+        **since(process, main), confidence=judgement.confidence,
         eta_s=horizon.seconds_left(rate) if verdict in ("leak", "growing") else None,
         advice=advise(kind, subject, holder),
         evidence=tuple(s.evidence for s in _most_telling(cause, main)),
