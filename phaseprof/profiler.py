@@ -7,6 +7,7 @@ import os
 import sys
 import weakref
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
 from phaseprof.errors import UsageError
@@ -15,6 +16,7 @@ from phaseprof.live.recorder import clean_text
 from phaseprof.live.scopes import DISABLED, CheckpointScope, DisabledScope, GenerationScope, Items, PhaseScope
 from phaseprof.live.session import Session, close_all
 from phaseprof.live.settings import OnViolation, Settings, from_config, resolve
+from phaseprof.live.warn import warn_user
 from phaseprof.live.watching import Expected
 from phaseprof.records import Finding
 from phaseprof.units import MB
@@ -64,7 +66,8 @@ class Profiler:
         max_file_mb: a recording file that grows beyond it is continued in another.
 
     An argument that is not given comes from the environment (``PHASEPROF_BUDGET`` ...), then from ``[tool.phaseprof]``
-    in the nearest ``pyproject.toml``, then from the default.
+    in ``pyproject.toml`` of the working folder or its repository, then from the default.  What is wrong in one of those
+    two is warned of and passed over.
 
     Raises:
         UsageError: an argument breaks its rule, or ``run`` cannot be written.
@@ -105,7 +108,10 @@ class Profiler:
         return cls(**from_config(config))  # type: ignore[arg-type]  # values are checked where they are resolved
 
     def _open(self, settings: Settings) -> None:
-        self._session = Session(settings)
+        try:
+            self._session = Session(settings)
+        except UsageError as error:
+            self._session = Session(_in_memory(settings, error, self._given))
         self._session.on_report = _Printer(weakref.ref(self))
 
     def reconfigure(self, **given: object) -> None:
@@ -117,7 +123,11 @@ class Profiler:
             UsageError: a setting is unknown or breaks its rule.
         """
         merged = {**self._given, **given}
-        self._session.restart(resolve(merged))
+        settings = resolve(merged)
+        try:
+            self._session.restart(settings)
+        except UsageError as error:
+            self._session.restart(_in_memory(settings, error, merged))
         self._given = merged
 
     # --- what users write around their code -----------------------------------------------------------------------
@@ -312,6 +322,14 @@ class Profiler:
         from phaseprof.report.tracked import build_tracked
 
         _print(build_tracked(self._model(), self._session.settings.leak_threshold_mb))
+
+
+def _in_memory(settings: Settings, error: UsageError, given: Mapping[str, object]) -> Settings:
+    """Say what to do where no file can be written: a slip in the environment or the project's file ends no run."""
+    if settings.run is None or "run" in given:
+        raise error
+    warn_user(f"{error}; this recording is kept in memory")
+    return replace(settings, run=None)
 
 
 class _Printer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import os
 import sys
 import threading
@@ -21,6 +22,7 @@ from phaseprof.cli.outside import MAIN, Plan, installed
 from phaseprof.cli.script import Script, find_module, find_script, make_main, prepare
 from phaseprof.errors import PhaseprofError, UsageError
 from phaseprof.live.settings import PREFIX, resolve
+from phaseprof.recording.descriptors import make_private_folder
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -127,7 +129,18 @@ def _load(plan: Plan, program: Program) -> Script:
 
 
 def _open_recording() -> None:
-    """Let the default profiler record under the settings that are in the environment now."""
+    """Let the default profiler record under the settings that are in the environment now.
+
+    Raises:
+        UsageError: the run's folder cannot be written.  In a program that is warned of; here the program has not begun.
+    """
+    folder = Path(resolve({}).run or ".")
+    try:
+        make_private_folder(folder)
+        if not os.access(folder, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        raise UsageError(f"--out must name a folder that can be written (got {folder}: {error.strerror})") from error
     if api.get_profiler().settings != resolve({}):  # it was made before, by a program that calls this one
         api.configure()
 

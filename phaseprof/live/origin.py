@@ -74,7 +74,7 @@ def _find_repository(folder: Path) -> Path | None:
         if found.is_dir():
             return found
         if found.is_file():  # a worktree or a submodule: its repository is elsewhere
-            return place / os.fsdecode(_read(found).partition(b"gitdir:")[2].strip())
+            return place / os.fsdecode(read_regular(found).partition(b"gitdir:")[2].strip())
     return None
 
 
@@ -88,7 +88,7 @@ def repository_root(folder: Path) -> Path | None:
 
 def _read_head(repository: Path) -> bytes:
     shared = repository / os.fsdecode(_read_if_there(repository / "commondir").strip())
-    content = _read(repository / "HEAD").strip()
+    content = read_regular(repository / "HEAD").strip()
     for _ in range(_MAX_LINKS):
         if _COMMIT.fullmatch(content):
             return content
@@ -113,8 +113,12 @@ def _packed(repository: Path) -> Iterator[tuple[bytes, bytes]]:
         yield commit, name.strip()
 
 
-def _read(file: Path, most: int = _MAX_BYTES) -> bytes:
-    """Read the beginning of a regular file; any other kind could keep the program waiting."""
+def read_regular(file: Path, most: int = _MAX_BYTES) -> bytes:
+    """Read the beginning of a regular file; any other kind could keep the program waiting.
+
+    Raises:
+        OSError: it cannot be read, or is of another kind.
+    """
     if not stat.S_ISREG(file.stat().st_mode):
         raise OSError(f"{file} is no regular file")
     with file.open("rb") as stream:
@@ -123,6 +127,6 @@ def _read(file: Path, most: int = _MAX_BYTES) -> bytes:
 
 def _read_if_there(file: Path, most: int = _MAX_BYTES) -> bytes:
     try:
-        return _read(file, most)
+        return read_regular(file, most)
     except OSError:
         return b""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import time
 import warnings
@@ -20,9 +19,9 @@ from phaseprof.live.sampler import Sampler, flush, start_sampler
 from phaseprof.live.scopes import CheckpointScope
 from phaseprof.live.settings import Settings
 from phaseprof.live.tracking import TrackList
+from phaseprof.live.warn import users_level, warn_user
 from phaseprof.live.watching import Expected, Watched, WatchList
 from phaseprof.probes import own
-from phaseprof.probes.own import is_own_frame
 from phaseprof.recording import format as fmt
 
 # What a point costs, for the budget: measured, so that no clock is read a third time at every point.
@@ -301,13 +300,7 @@ class Session:
         recorder: Recorder | None = getattr(self, "recorder", None)
         if recorder is not None and not recorder.is_closed:
             recorder.note(text)
-        try:
-            warnings.warn(text, PhaseprofWarning, stacklevel=users_level())
-        except PhaseprofWarning:
-            # The program turns warnings into errors, but one of ours never stops a run.
-            import logging
-
-            logging.getLogger("phaseprof").warning(text)
+        warn_user(text)
 
     def _fail(self, error: Exception) -> None:
         """An error of ours: told once, and the recording goes on without what failed."""
@@ -361,15 +354,6 @@ def _shown(index: object, ordinal: int) -> int | str:
     if type(index) is int and -(2**63) <= index < 2**63:
         return index
     return clean_text(index if isinstance(index, str) else str(index))
-
-
-def users_level() -> int:
-    """Return the ``stacklevel``, for a warning given by the caller, of the innermost frame that is not ours."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and is_own_frame(frame):
-        frame = frame.f_back
-        level += 1
-    return level
 
 
 def _without_last(stack: tuple[str, ...], name: str) -> tuple[str, ...]:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import difflib
 import math
 import os
-import sys
-from collections.abc import Callable, Mapping
+import reprlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, Union
 
 from phaseprof.errors import UsageError
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from phaseprof.live.project_file import read_project_table, working_folder
+from phaseprof.live.warn import warn_user
 
 OnViolation = Union[Literal["report", "warn", "raise"], Callable[[str], object]]  # noqa: UP007 - needed on 3.10
 
@@ -65,7 +62,7 @@ class Settings:
         _require(self.leak_threshold_mb > 0, "leak_threshold_mb", "be > 0", self.leak_threshold_mb)
         _require(self.track_every > 0, "track_every", "be > 0", self.track_every)
         sampled = self.sample_every_s
-        _require(sampled is None or sampled >= 0.001, "sample_every_s", "be >= 0.001 or None", sampled)
+        _require(sampled is None or 0.001 <= sampled <= 86400, "sample_every_s", "be >= 0.001 or None", sampled)
         most = self.max_file_mb
         _require(most is None or 0 < most < math.inf, "max_file_mb", "be > 0 or None", most)
         _require(self.run is None or self.run != "", "run", "name a folder, or be None", self.run)
@@ -76,8 +73,12 @@ class Settings:
 
 def _require(holds: bool, name: str, rule: str, given: object) -> None:
     if not holds:
-        raise UsageError(f"{name} must {rule} (got {given!r})")
+        raise UsageError(f"{name} must {rule} (got {_short(given)})")
 
+
+_repr = reprlib.Repr()
+_repr.maxstring = _repr.maxother = 100
+_short = _repr.repr
 
 NAMES = tuple(field.name for field in fields(Settings))
 # What else the table and the environment may hold: what ``phaseprof run`` instruments.
@@ -91,19 +92,22 @@ def resolve(
 ) -> Settings:
     """Join what was given with the environment and the project's file; what comes first wins.
 
+    What is wrong in the environment or the file is warned of and left out, so that a slip there ends no run.
+
     Raises:
-        UsageError: a name is unknown (the nearest is named) or a value breaks its rule.
+        UsageError: a name in ``given`` is unknown (the nearest is named) or a value breaks its rule.
     """
     reject_unknown(given, NAMES, "setting")
-    merged: dict[str, object] = {}
-    merged.update(_from_file(folder or Path.cwd()))
+    merged = _from_file(working_folder() if folder is None else folder)
     merged.update(_from_environment(os.environ if environ is None else environ))
-    merged.update(given)
-    return _checked(merged)
+    merged.update({name: _checked(name, value) for name, value in given.items()})
+    return replace(Settings(), **merged)  # type: ignore[arg-type]  # checked one by one
 
 
-def _checked(values: Mapping[str, object]) -> Settings:
-    return replace(Settings(), **{name: _convert(name, value) for name, value in values.items()})  # type: ignore[arg-type]
+def _checked(name: str, value: object) -> object:
+    converted = _convert(name, value)
+    replace(Settings(), **{name: converted})  # type: ignore[arg-type]  # it checks
+    return converted
 
 
 def from_config(config: Mapping[str, object]) -> dict[str, object]:
@@ -116,43 +120,43 @@ def from_config(config: Mapping[str, object]) -> dict[str, object]:
     return {CONFIG_KEYS.get(key, key): value for key, value in config.items()}
 
 
-def reject_unknown(given: Mapping[str, object], known: tuple[str, ...], what: str) -> None:
+def reject_unknown(given: Iterable[str], known: tuple[str, ...], what: str) -> None:
     """Raise for the first name that is not known, naming the nearest that is, whatever its case."""
     for name in given:
         if name not in known:
             spelt = {right.lower(): right for right in known}
-            near = spelt[difflib.get_close_matches(str(name).lower(), spelt, n=1, cutoff=0.0)[0]]
+            near = spelt[difflib.get_close_matches(str(name)[:100].lower(), spelt, n=1, cutoff=0.0)[0]]
             raise UsageError(f"{what} must be one of {', '.join(known)} (got {name!r}); did you mean {near!r}?")
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
     ours = {name: text for name, text in environ.items() if name.startswith(PREFIX) and text != ""}
-    reject_unknown(ours, VARIABLES, "environment variable")
-    return {name: environ[PREFIX + name.upper()] for name in NAMES if environ.get(PREFIX + name.upper(), "") != ""}
-
-
-def _from_file(folder: Path) -> dict[str, object]:
-    for place in (folder, *folder.parents):
-        file = place / "pyproject.toml"
+    usable: dict[str, object] = {}
+    for variable, text in ours.items():
         try:
-            text = file.read_bytes()
-        except OSError:
-            continue
-        return _parse_file(file, text)
-    return {}
+            reject_unknown([variable], VARIABLES, "environment variable")
+            name = variable[len(PREFIX) :].lower()
+            if name in NAMES:
+                usable[name] = _checked(name, text)
+        except UsageError as error:
+            known = variable in VARIABLES
+            warn_user(f"{f'environment variable {variable}: ' if known else ''}{error}; it is passed over")
+    return usable
 
 
-def _parse_file(file: Path, text: bytes) -> dict[str, object]:
-    try:
-        table = tomllib.loads(text.decode()).get("tool", {}).get("phaseprof", {})
-    except (ValueError, AttributeError):
-        # A file that its own tools will complain about must not stop a training run.
-        return {}
-    if not isinstance(table, dict):
-        raise UsageError(f"{file} tool.phaseprof must be a table (got {table!r}); write [tool.phaseprof]")
-    values = {name: value for name, value in table.items() if name not in INSTRUCTIONS}
-    reject_unknown(values, NAMES, f"{file} [tool.phaseprof]: setting")
-    return values
+def _from_file(folder: Path | None) -> dict[str, object]:
+    found = read_project_table(folder)
+    if found.problem:
+        warn_user(f"{found.problem}; it is passed over")
+    usable: dict[str, object] = {}
+    for name, value in found.values.items():
+        try:
+            if name not in INSTRUCTIONS:
+                reject_unknown([name], NAMES, "setting")
+                usable[name] = _checked(name, value)
+        except UsageError as error:
+            warn_user(f"{found.file} [tool.phaseprof]: {error}; it is passed over")
+    return usable
 
 
 _YES, _NO, _NONE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}, {"none", "null", "off", "unbounded"}
@@ -164,8 +168,7 @@ def _convert(name: str, value: object) -> object:
     """Turn text from the environment or a file into the setting's type; other values pass through checks only."""
     if name == "run":
         _require(value is None or isinstance(value, (str, os.PathLike)), name, "name a folder, or be None", value)
-        # Fixed now: the program may change its working folder, and fork afterwards.
-        return str(Path(os.fsdecode(value)).absolute()) if value else value  # type: ignore[arg-type]  # required above
+        return _fixed_folder(os.fsdecode(value)) if value else value  # type: ignore[arg-type]  # required above
     if name == "enabled":
         return _to_bool(name, value)
     if name in _WHOLE or name in _REAL:
@@ -173,12 +176,20 @@ def _convert(name: str, value: object) -> object:
     return value
 
 
+def _fixed_folder(text: str) -> str:
+    """Fix a folder now: the program may change its working folder, and fork afterwards."""
+    try:
+        return str(Path(text).absolute())
+    except OSError as error:
+        raise UsageError(f"run must name a folder (got {text!r}; the working folder: {error.strerror})") from error
+
+
 def _to_bool(name: str, value: object) -> bool:
     if isinstance(value, bool):
         return value
     word = str(value).strip().lower()
     if word not in _YES | _NO:
-        raise UsageError(f"{name} must be true or false (got {value!r})")
+        raise UsageError(f"{name} must be true or false (got {_short(value)})")
     return word in _YES
 
 
@@ -186,9 +197,9 @@ def _to_number(name: str, value: object) -> float | int | None:
     if value is None or (isinstance(value, str) and value.strip().lower() in _NONE):
         return None
     if isinstance(value, bool):
-        raise UsageError(f"{name} must be a number (got {value!r})")
+        raise UsageError(f"{name} must be a number (got {_short(value)})")
     try:
         return int(str(value)) if name in _WHOLE else float(str(value))
-    except ValueError:
+    except (ValueError, OverflowError):
         kind = "whole number" if name in _WHOLE else "number"
-        raise UsageError(f"{name} must be a {kind} (got {value!r})") from None
+        raise UsageError(f"{name} must be a {kind} (got {_short(value)})") from None

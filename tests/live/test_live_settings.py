@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import re
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
 from phaseprof import Profiler
-from phaseprof.errors import UsageError
+from phaseprof.errors import PhaseprofWarning, UsageError
 from phaseprof.live.settings import VARIABLES, Settings, from_config, resolve
 
 
@@ -38,14 +40,29 @@ def test_arguments_before_environment_before_file(tmp_path: Path) -> None:
     assert (found.budget, found.track_every, found.report_every) == (0.1, 4, 6)
 
 
-def test_the_nearest_project_file_is_read(tmp_path: Path) -> None:
-    project(tmp_path, "[tool.phaseprof]\nbudget = 0.3\n")
+def test_the_file_of_the_working_folder_or_else_of_its_repository_is_read(tmp_path: Path) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    project(tmp_path, "[tool.phaseprof]\nbudget = 0.3\n")
 
     assert resolve({}, environ={}, folder=inner).budget == 0.3
-    project(tmp_path / "a", "[tool.phaseprof]\nbudget = 0.4\n")
+    project(inner, "[tool.other]\nbudget = 0.4\n")
+    assert resolve({}, environ={}, folder=inner).budget == 0.3
+    project(inner, "[tool.phaseprof]\nbudget = 0.4\n")
     assert resolve({}, environ={}, folder=inner).budget == 0.4
+
+
+def test_files_of_other_folders_above_do_not_count(tmp_path: Path) -> None:
+    repository = tmp_path / "repository"
+    inner = repository / "a" / "b"
+    inner.mkdir(parents=True)
+    (repository / ".git").write_text("gitdir: elsewhere")
+    for folder in (tmp_path, inner.parent):
+        project(folder, "[tool.phaseprof]\nbudget = 0.3\n")
+
+    assert resolve({}, environ={}, folder=inner) == Settings()
+    assert resolve({}, environ={}, folder=tmp_path / "repository") == Settings()
 
 
 @pytest.mark.parametrize("text", ["not [ toml", "tool = 3", "", "[tool.other]\nbudget = 1\n", "\x00\x01"])
@@ -53,22 +70,44 @@ def test_a_file_that_is_not_for_us_is_left_alone(tmp_path: Path, text: str) -> N
     assert resolve({}, environ={}, folder=project(tmp_path, text)) == Settings()
 
 
-def test_a_setting_where_the_table_should_be_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"tool\.phaseprof must be a table"):
-        resolve({}, environ={}, folder=project(tmp_path, "[tool]\nphaseprof = 3\n"))
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("[tool]\nphaseprof = 3\n", r"tool\.phaseprof must be a table"),
+        ("[tool.phaseprof]\nbuget = 0.1\n", r"pyproject\.toml \[tool\.phaseprof\]: .*did you mean 'budget'\?"),
+        ("[tool.phaseprof]\nbudget = 5\n", r"pyproject\.toml \[tool\.phaseprof\]: budget must be in"),
+        ("[tool.phaseprof]\nbudget = [1, 2]\n", r"pyproject\.toml \[tool\.phaseprof\]: budget must be a number"),
+        ("[tool.phaseprof]\nrun = 3\n", r"pyproject\.toml \[tool\.phaseprof\]: run must name a folder"),
+        (f"[tool.phaseprof]\ntrack_every = {'9' * 400}.5\n", r"pyproject\.toml \[tool\.phaseprof\]: track_every must"),
+        (f"[tool.phaseprof]\nsample_every_s = {'9' * 400}\n", r"pyproject\.toml \[tool\.phaseprof\]: sample_every_s"),
+        ("[tool.phaseprof]\nenabled = 1979-05-27\n", r"pyproject\.toml \[tool\.phaseprof\]: enabled must be true"),
+        ("[tool.phaseprof]\non_violation = {a = 1}\n", r"pyproject\.toml \[tool\.phaseprof\]: on_violation must be"),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_warned_of_and_the_rest_counts(tmp_path: Path, text: str, told: str) -> None:
+    rest = "\nreport_every = 7\n" if "[tool.phaseprof]" in text else ""
+
+    with pytest.warns(PhaseprofWarning, match=told) as caught:
+        found = resolve({}, environ={}, folder=project(tmp_path, text + rest))
+
+    assert len(caught) == 1
+    assert found == Settings(report_every=7 if rest else None)
+
+
+def test_a_project_file_that_is_no_file_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").mkdir()
+    assert resolve({}, environ={}, folder=tmp_path) == Settings()
+    (tmp_path / "pyproject.toml").rmdir()
+
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pyproject.toml")
+    assert resolve({}, environ={}, folder=tmp_path) == Settings()
 
 
 def test_lists_of_the_command_line_may_stand_in_the_file(tmp_path: Path) -> None:
     folder = project(tmp_path, '[tool.phaseprof]\nphase = ["a:b"]\nwatch = ["a:C=2"]\nbudget = 0.5\n')
 
     assert resolve({}, environ={}, folder=folder).budget == 0.5
-
-
-def test_an_unknown_name_in_the_file_names_file_and_nearest(tmp_path: Path) -> None:
-    folder = project(tmp_path, "[tool.phaseprof]\nbuget = 0.1\n")
-
-    with pytest.raises(UsageError, match=r"pyproject\.toml.*did you mean 'budget'\?"):
-        resolve({}, environ={}, folder=folder)
 
 
 @pytest.mark.parametrize(
@@ -97,15 +136,16 @@ def test_an_empty_variable_is_not_set(tmp_path: Path) -> None:
         ("PHASEPROF_budget", "PHASEPROF_BUDGET"), ("PHASEPROF_ASCI", "PHASEPROF_ASCII"),
     ],
 )  # fmt: skip
-def test_a_misspelt_variable_is_refused_in_one_line_that_names_the_nearest(
+def test_a_misspelt_variable_is_warned_of_in_one_line_that_names_the_nearest(
     tmp_path: Path, name: str, nearest: str
 ) -> None:
-    with pytest.raises(UsageError) as refused:
-        resolve({"budget": 0.1}, environ={name: "0.2", "HOME": "x"}, folder=tmp_path)
+    with pytest.warns(PhaseprofWarning) as caught:
+        found = resolve({"budget": 0.1}, environ={name: "0.2", "HOME": "x"}, folder=tmp_path)
 
-    told = str(refused.value)
+    told = str(caught[0].message)
+    assert found == Settings(budget=0.1)
     assert told.startswith("environment variable must be one of PHASEPROF_RUN, PHASEPROF_ENABLED, ")
-    assert told.endswith(f"(got {name!r}); did you mean {nearest!r}?")
+    assert told.endswith(f"(got {name!r}); did you mean {nearest!r}?; it is passed over")
     assert "\n" not in told
 
 
@@ -183,8 +223,52 @@ def test_the_environment_reaches_a_profiler(monkeypatch: pytest.MonkeyPatch) -> 
     profiler.close()
 
 
-def test_a_misspelt_variable_stops_a_profiler_as_a_wrong_argument_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slip_in_the_environment_ends_no_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
     monkeypatch.setenv("PHASEPROF_BUDGT", "0.5")
+    monkeypatch.setenv("PHASEPROF_REPORT_EVERY", "often")
+    monkeypatch.setenv("PHASEPROF_RUN", str(tmp_path / "file"))
 
-    with pytest.raises(UsageError, match=r"did you mean 'PHASEPROF_BUDGET'\?"):
-        Profiler()
+    with pytest.warns(PhaseprofWarning) as caught:
+        profiler = Profiler(budget=0.1)
+
+    told = sorted(str(warning.message) for warning in caught)
+    assert [text.partition(" ")[0] for text in told] == ["environment", "environment", "run"]
+    assert told[2].endswith("this recording is kept in memory")
+    assert (profiler.settings.run, profiler.settings.budget, profiler.settings.report_every) == (None, 0.1, None)
+    with profiler.phase("train"):
+        pass
+    profiler.close()
+
+
+def test_an_argument_that_cannot_be_followed_raises_when_configured_anew(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    profiler = Profiler()
+
+    with pytest.raises(UsageError, match="run must name a folder"):
+        profiler.reconfigure(run=tmp_path / "file")
+    profiler.reconfigure(budget=0.5)
+
+    assert (profiler.settings.run, profiler.settings.budget) == (None, 0.5)
+    profiler.close()
+
+
+def test_a_warning_that_the_program_makes_an_error_is_not_raised_into_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PHASEPROF_BUDGET", "much")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        profiler = Profiler()
+
+    assert profiler.settings.budget == 0.02
+    profiler.close()
+
+
+def test_a_working_folder_that_was_removed_has_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+
+    Profiler(None).close()
+    with pytest.raises(UsageError, match="run must name a folder"):
+        Profiler("relative")
