@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, overload
 
 from phaseprof.errors import ExpectationError, UsageError
+from phaseprof.live.names import find_class
 from phaseprof.live.scopes import CheckpointScope, DisabledScope, GenerationScope, Items, PhaseScope
-from phaseprof.live.watching import Expected, check_expected, find_class
+from phaseprof.live.watching import Expected, check_expected
 from phaseprof.probes.typeinfo import type_name
 from phaseprof.profiler import Profiler
 
@@ -121,7 +122,7 @@ def _class_of(name: str | type) -> type:
         return name
     bare = name.replace(":", ".")
     if "." in bare:
-        found = find_class(bare)
+        found = find_class(bare, lazily=True)
         if found is None:
             raise UsageError(f"{name!r} must be a class of an imported module; import it first, or give the class")
         return found

@@ -217,6 +217,8 @@ class Profiler:
     def _snapshot(self, label: str, *, count_objects: bool) -> Report:
         if not isinstance(label, str):
             raise UsageError(f"label must be a text (got {label!r}); write log_memory('after warm-up')")
+        if not label.strip():
+            raise UsageError(f"label must not be empty (got {label!r}); write log_memory('after warm-up')")
         label = clean_text(label)
         if not self._session.enabled:
             from phaseprof.report.disabled import DisabledReport
@@ -234,13 +236,15 @@ class Profiler:
         return build_trend(self._model())
 
     def growth(self, baseline: str | None = None) -> Report:
-        """Growth since a snapshot, by default the first.
+        """Growth since a snapshot, by default the first; counts the watched classes once more, whatever the budget.
 
         Raises:
             UsageError: no moment has that label; the nearest is named.
         """
         from phaseprof.report.growth import build_growth
 
+        if self._session.enabled:
+            looks.count_now(self._session)
         return build_growth(self._model(), baseline)
 
     def large_objects(self, min_mb: float = 10.0) -> Report:
@@ -319,9 +323,9 @@ class Profiler:
         return self._session.recorder.model
 
     def _print_report(self) -> None:
-        from phaseprof.report.tracked import build_tracked
+        from phaseprof.report.periodic import build_periodic
 
-        _print(build_tracked(self._model(), self._session.settings.leak_threshold_mb))
+        _print(build_periodic(self._model(), self._session.settings.leak_threshold_mb))
 
 
 def _in_memory(settings: Settings, error: UsageError, given: Mapping[str, object]) -> Settings:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
-Verdict = Literal["leak", "growing", "filling", "plateau", "sawtooth", "step", "stable", "too short"]
-VERDICTS: tuple[Verdict, ...] = ("leak", "growing", "filling", "plateau", "sawtooth", "step", "stable", "too short")
+Verdict = Literal[
+    "leak", "growing", "filling", "plateau", "sawtooth", "step", "stable", "too short", "expectation", "slowdown"
+]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 KINDS = (
     "objects", "tensors", "arrays", "autograd graph", "container", "garbage", "native",

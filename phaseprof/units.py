@@ -10,6 +10,7 @@ KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 KB, MB, GB, TB = 10**3, 10**6, 10**9, 10**12
 
 _STEPS = ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"))
+_DECIMAL_STEPS = ((TB, "TB"), (GB, "GB"), (MB, "MB"), (KB, "kB"))
 _FACTORS = {
     "": 1, "b": 1, "byte": 1, "bytes": 1,
     "kib": KIB, "mib": MIB, "gib": GIB, "tib": TIB,
@@ -29,6 +30,19 @@ def format_bytes(n_bytes: float) -> str:
     for step, unit in _STEPS:
         # 1023.996 KiB would print as "1024.00 KiB": take the larger unit from where rounding would cross.
         if size >= step * (1 - 0.005 / 1024):
+            return f"{n_bytes / step:.2f} {unit}"
+    return f"{n_bytes:.0f} B"
+
+
+def format_decimal_bytes(n_bytes: float) -> str:
+    """Write a number of bytes with its decimal unit, for figures that stand beside a limit given in MB.
+
+    >>> format_decimal_bytes(512), format_decimal_bytes(1_020_000), format_decimal_bytes(-5 * 10**9)
+    ('512 B', '1.02 MB', '-5.00 GB')
+    """
+    size = abs(n_bytes)
+    for step, unit in _DECIMAL_STEPS:
+        if size >= step * (1 - 0.005 / 1000):
             return f"{n_bytes / step:.2f} {unit}"
     return f"{n_bytes:.0f} B"
 

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from phaseprof.analysis.causes import Cause, carries, is_standard, join
 from phaseprof.analysis.counters import counter_causes, is_explained
+from phaseprof.analysis.expectations import broken_expectations, expectation_finding
 from phaseprof.analysis.garbage import backing_tooth, is_sawtooth
 from phaseprof.analysis.limits import OBJECTS_BYTES, Horizon
 from phaseprof.analysis.naming import (
@@ -24,10 +25,10 @@ from phaseprof.analysis.naming import (
     summarise,
     unmeasured_bytes,
 )  # fmt: skip
-from phaseprof.analysis.since import named_since, since
+from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import Evidence, Finding, Verdict
+from phaseprof.records import Finding, Verdict
 from phaseprof.units import MB
 from phaseprof.verdict.teeth import GARBAGE_GENERATIONS
 
@@ -74,7 +75,8 @@ def find_leaks(
     rest = [f for f in found if f.verdict == "filling" or (f.verdict != "leak" and not leaks)]
     rest = [f for f in rest if not is_explained(f, counted)]
     tracked = [] if leaks else _tracked(process, symptoms, leak_threshold_mb, horizon)
-    broken = _broken_expectations(process, [*leaks, *counted])
+    named = {finding.subject for finding in [*leaks, *counted]}
+    broken = [expectation_finding(process, one) for one in broken_expectations(process) if one.name not in named]
     every = [*counted, *leaks, *broken, *tracked, *rest]
     return tuple(sorted(_without_doubles(every), key=_rank)[:MOST_FINDINGS])
 
@@ -276,32 +278,6 @@ def unit_of(metric: str) -> str:
     return "items/generation" if metric.startswith("container/") else "objects/generation"
 
 
-def _broken_expectations(process: ProcessRun, known: list[Finding]) -> list[Finding]:
-    """Expectations that are broken at the end of the recording and that no finding names yet."""
-    newest = {violation.name: violation for violation in process.violations}
-    named = {finding.subject for finding in known}
-    found = []
-    for name, violation in newest.items():
-        series = process.series.get((AT, f"watched/{name}"))
-        if series is None or violation.low <= series.last <= violation.high or name in named:
-            continue
-        expected = f"{violation.low}" if violation.low == violation.high else f"{violation.low} to {violation.high}"
-        where = f", born in phase {violation.phase!r}" if violation.phase else ""
-        text = (
-            f"{name}: expected {expected}, found {series.last:.0f}{where}, broken since generation {violation.since} "
-            "(rule: expected count)"
-        )
-        evidence = Evidence(AT, f"watched/{name}", tuple(series.generations), tuple(series.values))
-        found.append(
-            Finding(
-                "step", "objects", violation.phase or None, name, metric=f"watched/{name}", confidence=1.0,
-                slope_unit="objects/generation", **named_since(process, violation.since), summary=text,
-                advice=f"Look for where {name} objects are made and kept.", evidence=(evidence,),
-            )
-        )
-    return found
-
-
 def _tracked(
     process: ProcessRun, symptoms: Mapping[str, Symptom], threshold_mb: float, horizon: Horizon
 ) -> list[Finding]:
@@ -330,7 +306,7 @@ def _without_doubles(findings: list[Finding]) -> list[Finding]:
     return list(seen.values())
 
 
-_ORDER = ("leak", "step", "filling", "growing", "sawtooth", "plateau", "stable", "too short")
+_ORDER = ("leak", "expectation", "step", "filling", "growing", "sawtooth", "plateau", "stable", "too short")
 
 
 def _rank(finding: Finding) -> tuple[float, float, float]:

@@ -269,6 +269,8 @@ _VERBS = {
     "growing": ("grows, not (yet) a leak", "grow, not (yet) a leak"),
     "plateau": ("has levelled off", "have levelled off"), "sawtooth": ("goes up and down", "go up and down"),
     "step": ("rose once", "rose once"), "stable": ("stays level", "stay level"),
+    "expectation": ("is not as many as expected", "are not as many as expected"),
+    "slowdown": ("slows down", "slow down"),
     "too short": ("grows, too short a time to judge", "grow, too short a time to judge"),
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from phaseprof.cli.judged import CLEAN, LEAK, JudgedRun, judge_run
+from phaseprof.cli.judged import CLEAN, LEAK, WRONG_USE, JudgedRun, judge_run
 from phaseprof.cli.output import emit, emit_json
 from phaseprof.report.findings import LEAST_READINGS
 from phaseprof.report.text import to_plain
@@ -26,7 +26,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "check", help="judge a recorded run by exit status",
         description="Judge every process of a run. Exit status: 0 clean, 1 a leak, or an expected count that is broken "
-        "at the end, 2 the run cannot be read, 3 too short to say, or not judged.",
+        "at the end, 2 the run cannot be read or a watched name was never found, 3 too short to say, or not judged.",
     )  # fmt: skip
     parser.add_argument("recording", metavar="RUN", help="folder of a recorded run, or one of its files")
     parser.add_argument("--json", action="store_true", help="print the verdict and the findings as JSON")
@@ -47,14 +47,15 @@ def _tree(judged: JudgedRun) -> dict[str, object]:
     status = judged.status()
     return {
         "format": 1, "path": str(judged.run.path), "verdict": _word(judged), "exit_code": status,
-        "n_readings": judged.n_readings, "broken_expectations": to_plain(judged.broken()),
+        "n_readings": judged.n_readings, "missing": dict(judged.missing()),
+        "broken_expectations": to_plain(judged.broken()),
         "findings": [to_plain(finding) for found in judged.findings for finding in found],
     }  # fmt: skip
 
 
 def _word(judged: JudgedRun) -> str:
     status = judged.status()
-    return {CLEAN: "clean", LEAK: "leak"}.get(status) or judged.answer()
+    return {CLEAN: "clean", LEAK: "leak", WRONG_USE: "wrong use"}.get(status) or judged.answer()
 
 
 def _lines(judged: JudgedRun) -> list[str]:
@@ -64,7 +65,9 @@ def _lines(judged: JudgedRun) -> list[str]:
         header = process.header
         where = f"rank {header.rank}, pid {header.pid}: " if several and header else ""
         lines += [f"{where}{finding.verdict}: {finding.summary}" for finding in found]
-    lines += [f"broken expectation: {broken}" for broken in judged.broken()]
+    told = {finding.summary for found in judged.findings for finding in found}
+    lines += [f"expectation: {broken}" for broken in judged.broken() if str(broken) not in told]
+    lines += [f"watched name {name!r} was never found: {why}" for name, why in judged.missing()]
     return [*lines, _verdict_line(judged)]
 
 
@@ -72,6 +75,8 @@ def _verdict_line(judged: JudgedRun) -> str:
     status = judged.status()
     if status == LEAK:
         return "FAILED: the run leaks, or an expected count is broken at its end"
+    if status == WRONG_USE:
+        return "WRONG USE: a watched name was never found, so nobody counted it; no leak was found besides"
     if status == CLEAN:
         return f"OK: no leak in {judged.n_readings:,} readings"
     if judged.answer() == "not judged":

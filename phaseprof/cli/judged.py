@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from phaseprof.analysis.answers import Answer, answer
+from phaseprof.analysis.expectations import broken_expectations, expectation_sentence
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.analysis.scale import load_and_reduce, load_large_run
-from phaseprof.analysis.symptoms import AT, n_votes
+from phaseprof.analysis.symptoms import n_votes
 from phaseprof.analysis.witnesses import is_imported
 from phaseprof.live.sampler import LABEL
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run, find_recordings
 from phaseprof.records import Finding
-from phaseprof.report.access import bounds_text, is_within
 from phaseprof.report.progress import Progress
 
-CLEAN, LEAK, TOO_SHORT = 0, 1, 3
+CLEAN, LEAK, WRONG_USE, TOO_SHORT = 0, 1, 2, 3
 # What a run of several processes answers: the first of these that one of them answers.
 _ORDER: tuple[Answer, ...] = ("leak", "filling", "no leak", "not judged", "too short")
 _DEFAULT_THRESHOLD_MB = 5.0
@@ -26,18 +26,19 @@ _DEFAULT_THRESHOLD_MB = 5.0
 
 @dataclass(frozen=True)
 class Broken:
-    """An expectation that is broken at the end of a process's recording."""
+    """An expectation that is broken at the end of a process's recording; generations by the program's own number."""
 
     rank: int
     pid: int
     name: str
     expected: str
     found: int
-    since_generation: int | str | None
+    since_generation: int | str
+    held_generation: int | str | None
+    sentence: str
 
     def __str__(self) -> str:
-        since = "" if self.since_generation is None else f", broken since generation {self.since_generation}"
-        return f"{self.name}: {self.expected}, found {self.found}{since}"
+        return self.sentence
 
 
 @dataclass(frozen=True)
@@ -66,10 +67,16 @@ class JudgedRun:
         """The expectations that are broken at the end."""
         return tuple(one for process in self.run.processes for one in _broken(process))
 
+    def missing(self) -> tuple[tuple[str, str], ...]:
+        """Watched names that were never found, each once, and why."""
+        return tuple({w.name: w.missing for p in self.run.processes for w in p.watches.values() if w.missing}.items())
+
     def status(self) -> int:
-        """0 clean, 1 leak or broken expectation, 3 too short or not judged."""
+        """0 clean, 1 leak or broken expectation, 2 a watched name was never found, 3 too short or not judged."""
         if self.answer() == "leak" or self.broken():
             return LEAK
+        if self.missing():
+            return WRONG_USE
         return TOO_SHORT if self.answer() in ("too short", "not judged") else CLEAN
 
 
@@ -121,15 +128,11 @@ def _n_readings(process: ProcessRun) -> int:
 
 def _broken(process: ProcessRun) -> Iterator[Broken]:
     header = process.header
-    since: dict[str, int] = {violation.name: violation.since for violation in process.violations}
-    for name, watch in process.watches.items():
-        series = process.series.get((AT, f"watched/{name}"))
-        if series is None or not len(series) or is_within(series.last, watch.low, watch.high):
-            continue
-        began = since.get(name, -1)
+    for one in broken_expectations(process):
+        held = None if one.held_ordinal is None else process.number_of(one.held_ordinal)
         yield Broken(
-            header.rank if header else 0, header.pid if header else 0, name, bounds_text(watch.low, watch.high),
-            int(series.last), process.number_of(began) if began >= 0 else None,
+            header.rank if header else 0, header.pid if header else 0, one.name, one.expected, one.found,
+            process.number_of(one.broken_ordinal), held, expectation_sentence(process, one),
         )  # fmt: skip
 
 

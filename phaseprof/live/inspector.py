@@ -304,6 +304,14 @@ class Inspector:
         figures["tracked_total_bytes"] = float(readings.total_bytes)
         self._record(generation, figures)
 
+    def size_for_report(self, generation: int) -> None:
+        """Size the tracked names for a report that names this generation; it was asked for, so no budget is charged."""
+        if self._tracked.getters and self._last_done.get("tracked") != generation:
+            with self._budget.spending("tracked", asked=True):
+                self._size_tracked(generation)
+            self._last_done["tracked"] = generation
+            self._done_at["tracked"] = self._clock()
+
     def _walk_heap(self, generation: int) -> Mapping[int, tuple[str, int, int]]:
         """Walk to what the collector does not list, too; return the containers that were found."""
         self._n_walks += 1
@@ -349,6 +357,8 @@ class Inspector:
             if self._watches.entries and self._budget.share is not None and generation >= 0:
                 self._count_watched(generation)
             self.escalation.finish()
+        if generation >= 0:
+            self.size_for_report(generation)
         if self._budget.share is not None and not self.escalation.has_named and self.suspects.has_long_teeth():
             with self._budget.spending("final look", asked=True):
                 self._collect_dead(generation)

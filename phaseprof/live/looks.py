@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import sys
+
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.live.session import Session
-from phaseprof.probes import census, large, tensors
+from phaseprof.probes import arrays, census, large, tensors
 from phaseprof.probes.process import open_process_probe
 from phaseprof.recording import format as fmt
 
-# What a snapshot counts besides the watched classes, and what it calls them.
-COMMON_TYPES = {
-    "list": "builtins.list",
-    "dict": "builtins.dict",
-    "ndarray": "numpy.ndarray",
-    "Tensor": "torch.Tensor",
-}
+# What a snapshot counts besides the watched classes, arrays and tensors: builtin types under their own names.
+COMMON_TYPES = ("list", "dict")
 
 
 def take_snapshot(session: Session, label: str, *, count_objects: bool = True) -> None:
-    """Record process and device figures under a label, and counts of watched and common types."""
+    """Record process and device figures under a label, counts of the watched classes and, if asked, of common types.
+
+    Cost: 30 ns an object of the heap for the watched classes, 400 ns with the common types; asked for, so the budget
+    is not charged.
+    """
     figures: dict[str, float] = {}
     try:
         probe = open_process_probe()
@@ -32,22 +33,28 @@ def take_snapshot(session: Session, label: str, *, count_objects: bool = True) -
         for device, counters in read_devices().items():
             pairs = zip(fmt.DEVICE_COUNTERS, counters, strict=False)
             figures.update({f"{device}/{name}": float(value) for name, value in pairs if value >= 0})
-    counts: dict[str, int] = {}
-    if count_objects:
-        with session.budget.spending("snapshots", asked=True):
-            counts = _counts(session)
+    with session.budget.spending("snapshots", asked=True):
+        counts = _watched_counts(session)
+        if count_objects:
+            counts.update(_common_counts())
     session.recorder.add(fmt.SnapshotTaken(session.clock(), session.ordinal, label, figures, counts))
 
 
-def _counts(session: Session) -> dict[str, int]:
+def _watched_counts(session: Session) -> dict[str, int]:
     classes = session.watches.classes()
+    if not classes:
+        return {}
     watched = census.watched_counts(list(classes))
     counts = {entry.name: watched[cls] for cls, entry in classes.items()}
     classes.clear()
+    return counts
+
+
+def _common_counts() -> dict[str, int]:
     by_name = census.count_type_names()
-    for shown, name in COMMON_TYPES.items():
-        if name in by_name:
-            counts[shown] = by_name[name]
+    counts = {name: by_name[name] for name in COMMON_TYPES if name in by_name}
+    if "numpy" in sys.modules:
+        counts["ndarray"] = arrays.count_arrays()
     if tensors.loaded_torch() is not None:
         counts["Tensor"] = sum(census.watched_counts(tensors.tensor_types()[:1]).values())
     return counts
@@ -62,10 +69,9 @@ def look_for_large(session: Session, min_bytes: int) -> None:
 
 
 def count_now(session: Session) -> None:
-    """Count the watched classes now, outside the rhythm of generations."""
-    classes = session.watches.classes()
-    counts = census.watched_counts(list(classes))
-    figures = {f"watched/{entry.name}": float(counts[cls]) for cls, entry in classes.items()}
-    classes.clear()
-    if figures:
+    """Count the watched classes now, outside the rhythm of generations; asked for, so the budget is not charged."""
+    with session.budget.spending("counts", asked=True):
+        counts = _watched_counts(session)
+    if counts:
+        figures = {f"watched/{name}": float(count) for name, count in counts.items()}
         session.recorder.add(fmt.Metrics(session.clock(), max(0, session.ordinal), figures))

@@ -137,11 +137,11 @@ class Recorder:
         except KeyError:
             return self._declare(name, role)
         except TypeError:  # it has no hash
-            raise _not_a_text(name) from None
+            raise not_a_label(name) from None
 
     def _declare(self, name: str, role: str) -> int:
         if not isinstance(name, str):
-            raise _not_a_text(name)
+            raise not_a_label(name)
         with self._lock:
             known = self._labels.setdefault(role, {})
             if name not in known and len(self.model.labels) >= MAX_LABELS:
@@ -335,8 +335,10 @@ def _as_point(row: Row) -> fmt.Point:
     return fmt.Point(now, label, edge, generation, text, dict(devices or {}), items, lane)
 
 
-def _not_a_text(name: object) -> UsageError:
-    return UsageError(f"a label must be a text (got {type(name).__name__}); write checkpoint('encoder')")
+def not_a_label(name: object) -> UsageError:
+    """Say that a label must be a text, and not an empty one."""
+    given = "an empty text" if isinstance(name, str) else type(name).__name__
+    return UsageError(f"a label must be a text that is not empty (got {given}); write checkpoint('encoder')")
 
 
 def clean_text(text: str, most: int = MAX_LABEL_CHARS) -> str:

@@ -11,7 +11,7 @@ import inspect
 import math
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from types import TracebackType
-from typing import Protocol, TypeVar, Union, cast
+from typing import NoReturn, Protocol, TypeVar, Union, cast
 
 from phaseprof.errors import UsageError
 
@@ -39,6 +39,9 @@ class Boundaries(Protocol):
     def end_generation(self, items: float, *, failed: bool) -> None:
         """The turn that was begun ends."""
 
+    def warn(self, text: str) -> None:
+        """Tell the user once."""
+
 
 def count_items(items: Items, result: object) -> float:
     """Return how many items a visit did: a number, or a function of the phase's return value; -1 if unknown."""
@@ -51,7 +54,33 @@ def count_items(items: Items, result: object) -> float:
     return n if math.isfinite(n) else -1.0
 
 
-class PhaseScope:
+class _PlainWith:
+    """Says what to write where a scope is used with ``async with``, which it needs not: it awaits nothing."""
+
+    __slots__ = ()
+    called = "phase"
+
+    def __aenter__(self) -> NoReturn:
+        raise UsageError(f"a {self.called} is a plain with block, in a coroutine too; write with, not async with")
+
+    def __aexit__(self, *_: object) -> NoReturn:
+        raise UsageError(f"a {self.called} is a plain with block, in a coroutine too; write with, not async with")
+
+
+class _BlockOnly(_PlainWith):
+    """Says what to write where a block is used as a decorator."""
+
+    __slots__ = ()
+
+    def __call__(self, function: object) -> NoReturn:
+        """Refuse to decorate."""
+        name = getattr(function, "__name__", type(function).__name__)
+        raise UsageError(
+            f"a {self.called} is a with block, no decorator (got {name}); @profile_phase('{name}') decorates functions"
+        )
+
+
+class PhaseScope(_PlainWith):
     """A named phase, as a decorator or a ``with`` block.  Made by ``profile_phase``."""
 
     __slots__ = ("_items", "_name", "_to")
@@ -59,6 +88,8 @@ class PhaseScope:
     def __init__(self, to: Boundaries, name: str | None, items: Items) -> None:
         if name is not None and not isinstance(name, str):
             raise UsageError(f"profile_phase takes a name (got {name!r}); write @profile_phase('train')")
+        if name is not None and not name.strip():
+            raise UsageError(f"a phase needs a name that is not empty (got {name!r}); write @profile_phase('train')")
         self._to = to
         self._name = name
         self._items = items
@@ -84,7 +115,8 @@ class PhaseScope:
             return cast(F, type(function)(inner))
         if not callable(function) or isinstance(function, type):
             raise UsageError(
-                f"profile_phase decorates a function or method (got {type(function).__name__} {function!r})"
+                f"profile_phase decorates a function or method (got {type(function).__name__} {function!r}); "
+                "put it under @property and the like, or on the methods of a class"
             )
         name = self._name or getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
         if inspect.iscoroutinefunction(function):
@@ -207,10 +239,11 @@ def _wrap_async_generator(
     return phase
 
 
-class CheckpointScope:
+class CheckpointScope(_BlockOnly):
     """What ``checkpoint(label)`` returns: the point is recorded already; as a block it records the span too."""
 
     __slots__ = ("_label", "_to")
+    called = "checkpoint"
 
     def __init__(self, to: Boundaries, label: str) -> None:
         self._to = to
@@ -228,10 +261,11 @@ class CheckpointScope:
             self._to.leave(self._label, "block", -1.0, failed=kind is not None)
 
 
-class DisabledScope:
+class DisabledScope(_BlockOnly):
     """What a disabled profiler's ``checkpoint`` and ``generation`` return: one shared object that does nothing."""
 
     __slots__ = ()
+    called = "checkpoint or generation"
     items: Items = None
 
     def __enter__(self) -> DisabledScope:
@@ -246,18 +280,24 @@ class DisabledScope:
 DISABLED = DisabledScope()
 
 
-class GenerationScope:
+class GenerationScope(_BlockOnly):
     """One turn of the outer loop, as a ``with`` block; ``items`` may be set inside it, when it is known."""
 
-    __slots__ = ("_counts", "_index", "_to", "items")
+    __slots__ = ("_counts", "_index", "_to", "_was_entered", "items")
+    called = "generation"
 
     def __init__(self, to: Boundaries, index: int | str | None, items: Items) -> None:
         self._to = to
         self._index = index
-        self._counts = False
+        self._counts = self._was_entered = False
         self.items = items
 
+    def __del__(self) -> None:
+        if not getattr(self, "_was_entered", True):
+            self._to.warn("generation(...) was called but not entered, so it marks nothing; write with generation(g):")
+
     def __enter__(self) -> GenerationScope:
+        self._was_entered = True
         if self._to.enabled:
             self._counts = self._to.begin_generation(self._index)
         return self

@@ -14,10 +14,11 @@ from phaseprof.errors import ExpectationError, PhaseprofError, PhaseprofWarning
 from phaseprof.live.budget import Budget
 from phaseprof.live.devices import Devices
 from phaseprof.live.inspector import Inspector
-from phaseprof.live.recorder import MAX_LABELS, Recorder, clean_text
+from phaseprof.live.recorder import MAX_LABELS, Recorder, clean_text, not_a_label
 from phaseprof.live.sampler import Sampler, flush, start_sampler
 from phaseprof.live.scopes import CheckpointScope
 from phaseprof.live.settings import Settings
+from phaseprof.live.stack import without_last
 from phaseprof.live.tracking import TrackList
 from phaseprof.live.warn import users_level, warn_user
 from phaseprof.live.watching import Expected, Watched, WatchList
@@ -84,6 +85,7 @@ class Session:
         own.register(self)
         self._generation_began = 0
         self._ordinal = -1
+        self._looked_at: tuple[int, int] | None = None
         # A forked child has no sampling thread: it did not ask for one, and most children live for moments.
         every_s = self.settings.sample_every_s if self.settings.enabled and not lazy else None
         self.sampler: Sampler | None = start_sampler(self.recorder, self.budget, every_s, self.warn)
@@ -129,7 +131,7 @@ class Session:
         """A phase or block ends; what was left open inside it, by an exception in our own code, ends with it."""
         try:
             stack = self._stack.get()
-            self._stack.set(stack[:-1] if stack and stack[-1] == name else _without_last(stack, name))
+            self._stack.set(stack[:-1] if stack and stack[-1] == name else without_last(stack, name))
             if self.sampler is not None:
                 self.sampler.closed(name)
             if not self.enabled:
@@ -158,6 +160,8 @@ class Session:
 
     def _make_mark(self, name: str) -> tuple[int, CheckpointScope]:
         """The number of a checkpoint, and its scope, which holds nothing of a visit and so serves all of them."""
+        if isinstance(name, str) and not name.strip():
+            raise not_a_label(name)
         mark = (self.recorder.label(name, "checkpoint"), CheckpointScope(self, name))
         if len(self._marks) < MAX_LABELS:
             self._marks[name] = mark
@@ -237,7 +241,12 @@ class Session:
 
     def _report_if_due(self) -> None:
         every = self.settings.report_every
-        if every is not None and self.on_report is not None and (self._ordinal + 1) % every == 0:
+        if every is None or self.on_report is None:
+            return
+        is_due = (self._ordinal + 1) % every == 0
+        if is_due or self._ordinal == 0:  # what the first report compares with
+            self.inspector.size_for_report(self._ordinal)
+        if is_due:
             self.on_report()
 
     def _maybe_turn(self, label: int) -> None:
@@ -248,6 +257,7 @@ class Session:
             self._seen_this_turn.clear()
             if self._ordinal >= 0:
                 self._act_on(self._measure_implied())
+                self._report_if_due()
             self._ordinal += 1
             self.recorder.generation = self._ordinal
             self.look_for_devices()
@@ -320,9 +330,15 @@ class Session:
         self._start(lazy=True)
 
     def finish(self) -> None:
-        """Complete what waits, because findings are asked for; never raises."""
+        """Complete what waits, because findings are asked for; never raises, and looks once at what is recorded."""
+        looked_at = (self.recorder.n_points, self._ordinal)
+        if looked_at == self._looked_at:
+            return
+        self._looked_at = looked_at
         try:
             self.inspector.finish()
+            for missing in self.watches.missing():
+                self.recorder.add(missing)
             if self.sampler is not None:
                 flush(self.sampler, self.recorder)
             if self.enabled:
@@ -334,6 +350,9 @@ class Session:
         """End the recording; later boundaries are not recorded."""
         if not self.enabled and self.recorder.model.ended:
             return
+        # Who reads the file later must find what whoever asks here and now is told.
+        if self.enabled and self.recorder.n_points:
+            self.finish()
         self.enabled = False
         try:
             if self.sampler is not None:
@@ -354,14 +373,6 @@ def _shown(index: object, ordinal: int) -> int | str:
     if type(index) is int and -(2**63) <= index < 2**63:
         return index
     return clean_text(index if isinstance(index, str) else str(index))
-
-
-def _without_last(stack: tuple[str, ...], name: str) -> tuple[str, ...]:
-    """Drop the innermost visit of ``name`` and what was left open inside it."""
-    for depth in range(len(stack) - 1, -1, -1):
-        if stack[depth] == name:
-            return stack[:depth]
-    return stack
 
 
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()

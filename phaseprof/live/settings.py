@@ -24,6 +24,10 @@ CONFIG_KEYS = {
     "memory_report_interval": "report_every",
     "memory_leak_threshold_mb": "leak_threshold_mb",
 }
+# Generations between two reports where a trainer's config turns them on and names no interval, as trainers have it.
+REPORT_EVERY = 100
+# How alike, 0 to 1 by ``difflib``, a name must be to be proposed, and to be taken for a slip where most are others'.
+NEAR, ALIKE = 0.6, 0.85
 
 
 @dataclass(frozen=True)
@@ -113,20 +117,45 @@ def _checked(name: str, value: object) -> object:
 def from_config(config: Mapping[str, object]) -> dict[str, object]:
     """Translate a trainer's config keys into settings; phaseprof's own names are taken too.
 
+    A whole config, in which the keys stand under ``trainer``, is full of settings of others, which are passed over.
+    Where a key of the trainer's is used and no interval is given, a report is printed every 100 generations.
+
     Raises:
-        UsageError: a key is neither; the nearest is named.
+        UsageError: a key is neither, or nearly one of a trainer's keys; the nearest is named.
     """
-    reject_unknown(config, (*CONFIG_KEYS, *NAMES), "config key")
-    return {CONFIG_KEYS.get(key, key): value for key, value in config.items()}
+    nested = config.get("trainer")
+    if isinstance(nested, Mapping):
+        ours = {**_keys_for_us(config), **_keys_for_us(nested)}
+    else:
+        reject_unknown(config, (*CONFIG_KEYS, *NAMES), "config key")
+        ours = dict(config)
+    given = {CONFIG_KEYS.get(key, key): value for key, value in ours.items()}
+    if CONFIG_KEYS.keys() & ours.keys() and not os.environ.get(PREFIX + "REPORT_EVERY"):
+        given.setdefault("report_every", REPORT_EVERY)
+    return given
+
+
+def _keys_for_us(config: Mapping[str, object]) -> dict[str, object]:
+    """Take the trainer's keys out of a part of a whole config; one that is nearly such a key is a slip."""
+    slips = [key for key in config if key not in CONFIG_KEYS and _nearest(key, CONFIG_KEYS, cutoff=ALIKE)]
+    reject_unknown(dict.fromkeys(slips), tuple(CONFIG_KEYS), "config key")
+    return {key: value for key, value in config.items() if key in CONFIG_KEYS}
 
 
 def reject_unknown(given: Iterable[str], known: tuple[str, ...], what: str) -> None:
-    """Raise for the first name that is not known, naming the nearest that is, whatever its case."""
+    """Raise for the first name that is not known, naming the nearest that is, if one is near."""
     for name in given:
         if name not in known:
-            spelt = {right.lower(): right for right in known}
-            near = spelt[difflib.get_close_matches(str(name)[:100].lower(), spelt, n=1, cutoff=0.0)[0]]
-            raise UsageError(f"{what} must be one of {', '.join(known)} (got {name!r}); did you mean {near!r}?")
+            near = _nearest(name, known, cutoff=NEAR)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise UsageError(f"{what} must be one of {', '.join(known)} (got {name!r}){hint}")
+
+
+def _nearest(name: object, known: Iterable[str], *, cutoff: float) -> str:
+    """Return the known name that is most like this one, whatever its case; empty if none is as near as ``cutoff``."""
+    spelt = {right.lower(): right for right in known}
+    found = difflib.get_close_matches(str(name)[:100].lower(), spelt, n=1, cutoff=cutoff)
+    return spelt[found[0]] if found else ""
 
 
 def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:

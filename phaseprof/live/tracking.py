@@ -26,7 +26,7 @@ class TrackList:
         Raises:
             UsageError: the object cannot be held weakly (a list, dict or tuple); give a getter instead.
         """
-        if not isinstance(name, str) or not name:
+        if not isinstance(name, str) or not name.strip():
             raise UsageError(f"track needs a name (got {name!r}); write track('replay', lambda: agent.replay)")
         self.gone.pop(name, None)
         if isinstance(target, MethodType):

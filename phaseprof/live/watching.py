@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Union, cast
 
 from phaseprof.errors import UsageError
+from phaseprof.live.names import find_class, misspelt, why_missing
 from phaseprof.probes import census
-from phaseprof.probes.typeinfo import hashes_plainly, namespace, type_name, with_subclasses
+from phaseprof.probes.typeinfo import hashes_plainly, type_name, with_subclasses
+from phaseprof.recording import format as fmt
 
 Expected = Union[int, tuple[int, int], None]  # noqa: UP007 - evaluated at run time on Python 3.10
 
@@ -56,6 +56,10 @@ class Watched:
         cls = find_class(self.dotted)
         self.cls = None if cls is None else weakref.ref(cls)
 
+    def missing(self) -> str:
+        """Why the class of a dotted name was never found; empty if it was, or if a class was given."""
+        return why_missing(self.dotted) if self.dotted and self.cls is None else ""
+
     def expectation(self) -> str:
         """The bound as text."""
         return f"exactly {self.low}" if self.low == self.high else f"{self.low} to {self.high}"
@@ -71,14 +75,21 @@ class WatchList:
         """Watch a class, or a dotted name that is resolved once its module has been imported.
 
         Raises:
-            UsageError: ``target`` is neither, or ``expected`` is not a bound.
+            UsageError: ``target`` is neither, looks misspelt (the nearest class is named), or ``expected`` is not a
+                bound.
         """
         low, high = check_expected(expected)
         # By type, since isinstance would ask the class for its __class__, and a metaclass may answer anything.
         if not issubclass(type(target), type) and isinstance(target, str):
             dotted = target.replace(":", ".")
+            if not all(part.isidentifier() for part in dotted.split(".")):
+                raise UsageError(f"watch takes a class or its dotted name (got {target!r}); write watch('envs.Env')")
             entry = Watched(dotted.rpartition(".")[2], low, high, None, dotted=dotted)
-            entry.resolve()
+            cls = find_class(dotted, lazily=True)
+            near = misspelt(dotted) if cls is None else ""
+            if near:
+                raise UsageError(f"watch: there is no class {target!r} ({why_missing(dotted)}); did you mean {near!r}?")
+            entry.cls = None if cls is None else weakref.ref(cls)
         elif issubclass(type(target), type):
             target = cast("type", target)
             if not _has_hash(target):
@@ -110,6 +121,11 @@ class WatchList:
             if cls is not None and _has_hash(cls):
                 found[cls] = entry
         return found
+
+    def missing(self) -> list[fmt.Watch]:
+        """Records of the names that were never found: nobody counted them, so nobody may call them right."""
+        told = [(entry, entry.missing()) for entry in self.entries.values()]
+        return [fmt.Watch(entry.name, entry.low, entry.high, why) for entry, why in told if why]
 
     def update(self, counts: Mapping[type, int], generation: int) -> list[Watched]:
         """Take in new counts; return the entries whose expectation is broken by a count it was not broken by before."""
@@ -145,25 +161,6 @@ def counts_of(classes: Iterable[type], tally: Mapping[type, int]) -> dict[type, 
     }
     left_out = [cls for cls in families if cls not in found]
     return {**found, **(census.watched_counts(left_out) if left_out else {})}
-
-
-def find_class(dotted: str) -> type | None:
-    """Look for the class of a dotted name among the modules the program has imported; import nothing, run nothing."""
-    parts = dotted.split(".")
-    for cut in range(len(parts) - 1, 0, -1):
-        found: object = sys.modules.get(".".join(parts[:cut]))
-        for part in parts[cut:]:
-            found = _member(found, part)
-        if issubclass(type(found), type):
-            return cast("type", found)
-    return None
-
-
-def _member(owner: object, name: str) -> object:
-    """Look into a module or class without running its code; anything else has nothing to look into."""
-    if issubclass(type(owner), type):
-        return namespace(cast("type", owner)).get(name)
-    return vars(owner).get(name) if isinstance(owner, ModuleType) else None
 
 
 def _is_same(one: Watched, other: Watched) -> bool:

@@ -101,6 +101,23 @@ def census_arrays(*, max_share: float = 0.5) -> ArrayCensus:
             arrays.clear()
 
 
+def count_arrays() -> int:
+    """Count the live numpy arrays, views as well, without our own; 0 where the program has no numpy.
+
+    Cost: that of ``array_buffers`` without the buffers, about 300 ns for each object in the heap.
+    """
+    if "numpy" not in sys.modules:
+        return 0
+    found: list[np.ndarray] = []
+    with walk.Tracked() as tracked:
+        try:
+            found = collect_arrays(tracked, walk.reach(tracked, wanted=walk.array_types()))
+            ours = own.own_ids()
+            return sum(id(array_) not in ours for array_ in found)
+        finally:
+            found.clear()
+
+
 def collect_arrays(tracked: walk.Tracked, reached: list[object]) -> list[np.ndarray]:
     """Join reached arrays with those of subclasses that the collector tracks; the caller drops the list."""
     found = tracked.pick(walk.array_types())

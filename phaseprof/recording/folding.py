@@ -19,6 +19,7 @@ OUTSIDE = "(outside phases)"
 PROCESS_METRICS = ("vms_bytes", "rss_bytes", "file_and_shm_bytes", "anonymous_bytes")
 # The counters whose deltas are charged to phases.
 CHARGED = ("anonymous_bytes", "allocated_bytes", "active_bytes", "active_blocks")
+BUSY = "busy_ns"  # under which charges hold the time in a phase, what is nested in it included
 STATM_FIELDS = 7
 # The edge of a row that stands for no boundary: another thread takes over the lane's number, where nothing is open.
 TAKEN_OVER = 3
@@ -239,7 +240,7 @@ class PointFolder:
         """Follow the phases that open and close; return for each step the label that the time before it belongs to."""
         owners: list[int] = []
         stack, strays, bare = lane.stack, lane.strays, lane.bare
-        visits: dict[int, list[int]] = {}
+        visits: dict[int, list[tuple[int, int]]] = {}
         turns = {number for number, label in self._labels.items() if label.role == "generation"}
         generation = lane.generation
         top = stack[-1][0] if stack else _OUTSIDE_ID
@@ -270,14 +271,20 @@ class PointFolder:
                 lane.generation = generation
                 spent = stack.pop()[1] if top == number else _leave(lane, number)
                 if spent is not None:
-                    visits.setdefault(number, []).append(now - spent)
+                    visits.setdefault(number, []).append((generation, now - spent))
                     top = stack[-1][0] if stack else _OUTSIDE_ID
         lane.bare, lane.generation = bare, generation
         for number, spans in visits.items():
             totals = self._phases.setdefault(self._name(number), PhaseTotals())
             totals.visits += len(spans)
-            totals.ns += sum(spans)
+            self._add_time(number, spans, totals)
         return owners
+
+    def _add_time(self, number: int, spans: Sequence[tuple[int, int]], totals: PhaseTotals) -> None:
+        """Add up the time in a phase, in all and by the generation in which it was left."""
+        totals.ns += sum(ns for _, ns in spans)
+        generations, times = zip(*spans, strict=True)
+        series_of(self._charges, self._name(number), BUSY, Sums).extend(generations, list(map(float, times)))
 
     def _is_block_of(self, block: int, point: int) -> bool:
         """``with checkpoint(x)`` records the point x, then the block x."""

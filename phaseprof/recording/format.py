@@ -102,11 +102,15 @@ class Metrics(_Record, tag="m"):
 
 
 class Watch(_Record, tag="watch"):
-    """A class is watched; ``low`` and ``high`` bound its live instances (-1: no bound)."""
+    """A class is watched; ``low`` and ``high`` bound its live instances (-1: no bound).
+
+    ``missing`` says, at the end, why no class of that name was ever found.
+    """
 
     name: str
     low: int = -1
     high: int = -1
+    missing: str = ""
 
 
 class Violation(_Record, tag="violation"):

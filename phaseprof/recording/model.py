@@ -14,6 +14,7 @@ from typing import TypeVar
 from phaseprof.recording import format as fmt
 from phaseprof.recording.folding import (
     ANY_STATM,
+    BUSY,
     CHARGED,
     OUTSIDE,
     PROCESS_METRICS,
@@ -26,7 +27,7 @@ from phaseprof.recording.folding import (
 )
 from phaseprof.recording.series import Series, Sums
 
-__all__ = ["CHARGED", "OUTSIDE", "PROCESS_METRICS", "Generation", "PhaseTotals", "ProcessRun", "point_name"]
+__all__ = ["BUSY", "CHARGED", "OUTSIDE", "PROCESS_METRICS", "Generation", "PhaseTotals", "ProcessRun", "point_name"]
 
 T = TypeVar("T")
 MAX_NOTES = 1000
@@ -53,7 +54,8 @@ class ProcessRun:
     Attributes:
         series: (point name, metric) to its series; points are never mixed.
         first_counts: (point name, metric) to generation and count of types whose count never changed.
-        charges: (phase label, metric) to the change in each generation while it was the innermost phase.
+        charges: (phase label, metric) to the change in each generation while it was the innermost phase; under
+            ``BUSY``, the time in it.
     """
 
     def __init__(self) -> None:

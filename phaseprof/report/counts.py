@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
-from phaseprof.report.access import GENERATION_END, Generations, bounds_text, is_within, watched_count
+from phaseprof.report.access import (
+    GENERATION_END,
+    Generations,
+    bounds_text,
+    count_generations,
+    is_within,
+    watched_count,
+)
 from phaseprof.report.text import Column, Report, Style, columns, section
 
 
@@ -24,6 +31,8 @@ class WatchedCount:
         is_broken: whether the newest count is out of bounds.
         broken_since: the generation, by the user's number, in which the expectation was first broken.
         phase: the phase at whose end that was seen.
+        counted_in: the generation of the newest count where that is not the run's last; ``None`` if it is.
+        missing: why the class was never found; empty if it was.
     """
 
     name: str
@@ -35,6 +44,8 @@ class WatchedCount:
     is_broken: bool = False
     broken_since: str | None = None
     phase: str = ""
+    counted_in: str | None = None
+    missing: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,8 +87,18 @@ def _seen_cell(row: WatchedCount) -> str:
 
 
 def _count_note(row: WatchedCount, style: Style) -> str:
+    if row.missing:
+        return f"{style.icon('bad')}never found: {row.missing}"
     if row.now is None:
         return "never counted"
+    return ", ".join(filter(None, (_when(row), _state(row, style))))
+
+
+def _when(row: WatchedCount) -> str:
+    return "" if row.counted_in is None else f"counted at generation {row.counted_in}"
+
+
+def _state(row: WatchedCount, style: Style) -> str:
     if row.broken_since is None:
         return f"{style.icon('bad')}out of bounds" if row.is_broken else ""
     where = f" in {row.phase}" if row.phase else ""
@@ -94,7 +115,7 @@ def build_counts(process: ProcessRun) -> CountsReport:
 
 
 def _watched(process: ProcessRun, watch: fmt.Watch, names: Generations) -> WatchedCount:
-    low, high, latest = _readings(process, watch)
+    low, high, latest, newest = _readings(process, watch)
     broken = [v for v in process.violations if v.name == watch.name]
     now = latest
     if now is None and broken:
@@ -106,17 +127,21 @@ def _watched(process: ProcessRun, watch: fmt.Watch, names: Generations) -> Watch
         is_broken=now is not None and not is_within(now, watch.low, watch.high),
         broken_since=None if first is None else names.name(first.since if first.since >= 0 else first.g),
         phase="" if first is None else first.phase,
+        counted_in=None if newest is None or newest >= count_generations(process) - 1 else names.name(newest),
+        missing=watch.missing if latest is None else "",
     )  # fmt: skip
 
 
-def _readings(process: ProcessRun, watch: fmt.Watch) -> tuple[int | None, int | None, int | None]:
-    """Return the least and largest count at any point, and the newest: at the end of a generation, else anywhere."""
+def _readings(process: ProcessRun, watch: fmt.Watch) -> tuple[int | None, int | None, int | None, int | None]:
+    """Return the least and largest count at any point, and the newest with its generation: at an end, else anywhere."""
     key = f"watched/{watch.name}"
     found = [(at, s) for (at, metric), s in process.series.items() if metric == key and len(s)]
     taken = (watched_count(process, s.counts, watch.name) for s in process.snapshots)
     seen = [int(n) for n in taken if n is not None]
     seen += [int(n) for _, s in found for n in (min(s.values), max(s.values))]
-    newest = sorted(found, key=lambda pair: (pair[1].generations[-1], pair[0] == GENERATION_END))
     if not seen:
-        return None, None, None
-    return min(seen), max(seen), int(newest[-1][1].last) if newest else seen[-1]
+        return None, None, None, None
+    if not found:
+        return min(seen), max(seen), seen[-1], None
+    newest = max(found, key=lambda pair: (pair[1].generations[-1], pair[0] == GENERATION_END))[1]
+    return min(seen), max(seen), int(newest.last), newest.generations[-1]

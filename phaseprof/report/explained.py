@@ -9,14 +9,15 @@ from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
 from phaseprof.report.access import Generations, memory_point, metrics_under, series_of, value_at
 from phaseprof.report.text import Report, Style, change_cell, clean, entry, pad, section
+from phaseprof.units import MIB, format_signed_bytes
 
 # The mean block of CPython's small-object allocator: 32 bytes in a heap of floats, 72 in one of dicts and strings,
 # 83 to 92 after importing numpy or torch (sys._debugmallocstats, CPython 3.11).  Only blocks can be read cheaply.
 BYTES_A_BLOCK = 72
 _NAME_WIDTH = 42
 
-STORAGES, ARRAYS, PYTHON, SLACK = (
-    "torch storages (cpu)", "numpy arrays", "Python heap (estimate)", "allocator slack (malloc)",
+TRACKED, STORAGES, ARRAYS, PYTHON, SLACK = (
+    "tracked names", "torch storages (cpu)", "numpy arrays", "Python heap (estimate)", "allocator slack (malloc)",
 )  # fmt: skip
 
 
@@ -37,20 +38,19 @@ class ExplainedReport(Report):
         last: the generation it is counted to.
         total_name: what is explained: RSS, or anonymous memory where RSS was not read.
         total_bytes: its growth.
-        terms: the parts, each counted once.
-        tracked_bytes: growth of the tracked names; they lie inside the parts, so they are not added again.
+        terms: the parts, each counted once: tracked names first, and of storages, arrays and Python objects what is
+            not tracked.
         malloc_other_bytes: growth of malloc's blocks in use beyond storages and arrays: native code, and Python
-            objects over 512 bytes.  It lies inside what is unexplained.
+            objects over 512 bytes, tracked ones too.
     """
 
-    derived = ("explained_bytes", "unexplained_bytes")
+    derived = ("explained_bytes", "unattributed_bytes")
 
     first: str | None
     last: str | None
     total_name: str
     total_bytes: float
     terms: tuple[Term, ...]
-    tracked_bytes: float | None = None
     malloc_other_bytes: float | None = None
 
     @property
@@ -59,7 +59,7 @@ class ExplainedReport(Report):
         return sum(term.growth_bytes for term in self.terms if term.growth_bytes is not None)
 
     @property
-    def unexplained_bytes(self) -> float:
+    def unattributed_bytes(self) -> float:
         """What is left of the growth; negative where counted memory is not resident, such as untouched pages."""
         return self.total_bytes - self.explained_bytes
 
@@ -71,20 +71,19 @@ class ExplainedReport(Report):
         if self.first is None or self.last is None:
             return ["Memory was not read in two generations: there is no growth to explain."]
         lines = [_term_line(t.name, t.growth_bytes, style) for t in self.terms]
-        lines.append(_term_line("unexplained", self.unexplained_bytes, style))
+        lines.append(_term_line("unattributed", self.unattributed_bytes, style))
         lines.append("   " + "-" * (_NAME_WIDTH + 13))
         title = f"growth of {self.total_name}, generation {self.first} to {self.last}"
         lines.append(_term_line(title, self.total_bytes, style))
-        if self.tracked_bytes is not None:
-            lines.append(_term_line("(within the parts: tracked names", self.tracked_bytes, style) + ")")
-        if self.malloc_other_bytes is not None:
-            lines.append(_term_line("(malloc beyond storages and arrays", self.malloc_other_bytes, style) + ")")
         return lines + self._notes(style)
 
     def _notes(self, style: Style) -> list[str]:
         missing = [term.name for term in self.terms if term.growth_bytes is None]
-        notes = [f"what was not measured ({', '.join(missing)}) is part of what is unexplained"] if missing else []
-        if self.unexplained_bytes < 0:
+        notes = [f"what was not measured ({', '.join(missing)}) is part of what is unattributed"] if missing else []
+        if self.malloc_other_bytes is not None and self.unattributed_bytes > 0.1 * abs(self.total_bytes) + MIB:
+            grown = format_signed_bytes(self.malloc_other_bytes)
+            notes.append(f"malloc says that its blocks in use, storages and arrays aside, changed by {grown}")
+        if self.unattributed_bytes < 0:
             notes.append("the parts exceed the growth: some of what they count is not resident, or was so before")
         return [line for note in notes for line in entry("Note", note, style, name_width=5)]
 
@@ -115,7 +114,7 @@ def build_explained(process: ProcessRun) -> ExplainedReport:
     names = Generations(process)
     return ExplainedReport(
         names.name(window[0]), names.name(window[1]), name, grown(total) or 0.0, _terms(process, name, grown),
-        _tracked(process, grown), _malloc_other(process, grown),
+        _malloc_other(process, grown),
     )  # fmt: skip
 
 
@@ -124,16 +123,32 @@ _Grown = Callable[[Series | None], "float | None"]
 
 def _terms(process: ProcessRun, total: str, grown: _Grown) -> tuple[Term, ...]:
     blocks = grown(series_of(process, "python_blocks"))
-    terms = [
+    tracked = _tracked(process, grown)
+    live = [
         Term(STORAGES, grown(series_of(process, "storages/cpu_bytes"))),
         Term(ARRAYS, grown(series_of(process, "arrays_bytes"))),
         Term(PYTHON, None if blocks is None else blocks * BYTES_A_BLOCK),
-        Term(SLACK, grown(series_of(process, "malloc_free_bytes"))),
     ]
+    terms = [Term(TRACKED, tracked), *_without(live, tracked)] if tracked and tracked > 0 else live
+    terms.append(Term(SLACK, grown(series_of(process, "malloc_free_bytes"))))
     if total == "RSS":
         shared = series_of(process, "file_and_shm_bytes", point=memory_point(process))
         terms.append(Term("file and shared pages", grown(shared)))
     return tuple(terms)
+
+
+def _without(parts: list[Term], tracked: float) -> list[Term]:
+    """Take what the tracked names grew by out of the parts that they lie in, the largest first: each byte counts once.
+
+    Of which part a tracked byte is, was not recorded. The sum is right whichever it is.
+    """
+    left = tracked
+    rest: dict[str, float | None] = {}
+    for part in sorted(parts, key=lambda term: -(term.growth_bytes or 0.0)):
+        taken = min(left, max(0.0, part.growth_bytes or 0.0))
+        rest[part.name] = None if part.growth_bytes is None else part.growth_bytes - taken
+        left -= taken
+    return [Term(f"{part.name}, not tracked", rest[part.name]) for part in parts]
 
 
 def _tracked(process: ProcessRun, grown: _Grown) -> float | None:

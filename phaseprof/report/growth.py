@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from phaseprof.recording.model import ProcessRun
 from phaseprof.report.access import (
-    GENERATION_END,
     bounds_text,
     devices_in,
     is_within,
@@ -38,7 +37,7 @@ class MemoryGrowth:
 class CountChange:
     """Live instances of a type at the baseline and now; bounds are -1 where nothing is expected.
 
-    ``point`` is where they were counted, if that is not the moments themselves.
+    ``point`` says between when they were counted, if not at the moments themselves.
     """
 
     name: str
@@ -81,7 +80,7 @@ class GrowthReport(Report):
             lines += ["", f"{memory.name} Usage:", *_memory_lines(memory)]
         points = dict.fromkeys(change.point for change in self.counts) or {"": None}
         for point in points:
-            where = f" (at {point})" if point else ""
+            where = f" ({fit(point, 60, style)})" if point else ""
             lines += ["", f"Object Count Changes{where}:", *self._count_lines(point, style)]
         return lines
 
@@ -146,11 +145,20 @@ def _count_changes(process: ProcessRun, first: Moment, last: Moment) -> tuple[Co
     both = before.keys() & after.keys()
     direct = _changes(process, {n: before[n] for n in both}, {n: after[n] for n in both}, "")
     start = max(first.generation, _first_counted(process))
-    before = {**counts_at(process, start), **before}
-    after = counts_at(process, max(last.generation, start))
-    rest = (before.keys() & after.keys()) - both
-    ends = _changes(process, {n: before[n] for n in rest}, {n: after[n] for n in rest}, GENERATION_END)
-    return (*direct, *ends)
+    earlier, later = counts_at(process, start), counts_at(process, max(last.generation, start))
+    groups: dict[str, list[str]] = {}
+    for name in later.keys() - both:
+        end = process.number_of(later[name][1])
+        if name in before:
+            groups.setdefault(f"now: the end of generation {end}", []).append(name)
+        elif name in earlier:
+            begin = process.number_of(earlier[name][1])
+            groups.setdefault(f"the ends of generations {begin} and {end}", []).append(name)
+    found = list(direct)
+    for point, names in sorted(groups.items()):
+        then = {n: before[n] if n in before else earlier[n][0] for n in names}
+        found += _changes(process, then, {n: later[n][0] for n in names}, point)
+    return tuple(found)
 
 
 def _first_counted(process: ProcessRun) -> int:

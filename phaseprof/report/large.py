@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import LargeObject
 from phaseprof.report.text import Column, Report, Style, columns, section
-from phaseprof.units import MB, MIB, format_bytes
+from phaseprof.units import MB, format_decimal_bytes
 
 MAX_ROWS = 20
 
@@ -35,16 +35,16 @@ class LargeObjectsReport(Report):
             return ["Large objects were not looked for in this run."]
         lines = []
         if self.objects:
-            rows = [(o.type_name, f"{o.size_bytes / MIB:,.2f}") for o in self.objects[:MAX_ROWS]]
+            rows = [(o.type_name, f"{o.size_bytes / MB:,.2f}") for o in self.objects[:MAX_ROWS]]
             notes = [_note(o) for o in self.objects[:MAX_ROWS]]
-            lines = columns((Column("Type", 30), Column("Size (MiB)", 15)), rows, style, notes=notes)
+            lines = columns((Column("Type", 30), Column("Size (MB)", 15)), rows, style, notes=notes)
         else:
             lines = ["None."]
         if len(self.objects) > MAX_ROWS:
             rest = self.objects[MAX_ROWS:]
-            lines.append(f"... {len(rest)} more, {format_bytes(sum(o.size_bytes for o in rest))} together")
+            lines.append(f"... {len(rest)} more, {format_decimal_bytes(sum(o.size_bytes for o in rest))} together")
         if self.recorded_min_bytes > self.min_bytes:
-            lines.append(f"(only objects of at least {format_bytes(self.recorded_min_bytes)} were recorded)")
+            lines.append(f"(only objects of at least {format_decimal_bytes(self.recorded_min_bytes)} were recorded)")
         return lines
 
 

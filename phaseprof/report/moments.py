@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from phaseprof.errors import UsageError
+from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.report.access import GENERATION_END, Generations, top_level_phases
 
@@ -29,16 +30,31 @@ class Moment:
 
 
 def list_moments(process: ProcessRun) -> list[Moment]:
-    """Return the moments of a run in order: its snapshots, or phase ends led by the one snapshot there may be."""
+    """Return the moments of a run in order: the ends of its phases in every generation, and its snapshots between.
+
+    A snapshot that was taken inside a generation stands before the ends of that generation's phases, since one of them
+    had not ended; one that was taken after a generation had ended stands behind it.
+    """
     process.fold()
     taken = snapshot_moments(process)
-    if len(taken) > 1:
-        return taken
-    recorded = recorded_moments(process)
-    if not taken or not recorded:
-        return taken or recorded
-    before = [m for m in recorded if m.generation < taken[0].generation]
-    return [*before, *taken, *recorded[len(before) :]]
+    is_curve = bool(taken) and not _has_boundaries(process)
+    recorded = [] if is_curve else recorded_moments(process)
+    placed = [(_place(process, s), 1, m) for s, m in zip(process.snapshots, taken, strict=True)]
+    merged = [*placed, *((float(m.generation), 0, m) for m in recorded)]
+    return [moment for _, _, moment in sorted(merged, key=lambda one: one[:2])]
+
+
+def _has_boundaries(process: ProcessRun) -> bool:
+    """Whether the program marked anything: a curve of samples stands for itself."""
+    return any(label.role != "sample" for label in process.labels.values())
+
+
+def _place(process: ProcessRun, snapshot: fmt.SnapshotTaken) -> float:
+    """Return where a snapshot stands among generations: at its ordinal once that has ended, else half one before."""
+    inside = next((g for g in reversed(process.generations) if g.ordinal == snapshot.g), None)
+    if inside is None or inside.seconds is None or snapshot.t >= inside.began_ns + inside.seconds * 1e9:
+        return float(snapshot.g)
+    return snapshot.g - 0.5
 
 
 def snapshot_moments(process: ProcessRun) -> list[Moment]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from phaseprof.errors import UsageError
 from phaseprof.recording.model import Generation, ProcessRun
 from phaseprof.recording.series import Series
-from phaseprof.report.access import GENERATION_END, Generations, devices_in, series_of, value_at
+from phaseprof.report.access import ALLOCATED, GENERATION_END, Generations, devices_in, series_of, value_at
 from phaseprof.report.text import (
     Report,
     Style,
@@ -25,7 +25,7 @@ from phaseprof.report.text import (
 )
 from phaseprof.units import MB, format_duration, format_signed_bytes
 
-GROWTH_LIMIT_BYTES = 10 * MB  # growth since the first rollout that earns a warning
+GROWTH_LIMIT_BYTES = 10 * MB  # growth of a device's allocated memory since the first rollout that earns a mark
 SLOWER = 0.05  # loss of throughput that counts as falling
 _WIDTH = 60  # of the profile's rules
 
@@ -37,7 +37,7 @@ class RolloutRow:
     """One generation: its throughput, and the memory at its end; ``None`` where it was not measured.
 
     ``memory_bytes`` is what the first device has allocated, or the process's resident memory where there is none;
-    ``is_suspect`` tells growth that goes on (see :func:`goes_on_growing`).
+    ``is_suspect`` marks growth that goes on (see :func:`is_marked`).
     """
 
     position: int
@@ -62,7 +62,7 @@ class RolloutProfile(Report):
         seconds: how long it took.
         memory: place (GPU, device or Process) to its named bytes.
         growth_bytes: place to its change since the first rollout.
-        suspects: places whose growth goes on (see :func:`goes_on_growing`).
+        suspects: places whose growth goes on (see :func:`is_marked`).
     """
 
     generation: str
@@ -181,24 +181,43 @@ def _milestones(rows: tuple[RolloutRow, ...]) -> list[RolloutRow]:
     return [row for at, row in enumerate(rows, 1) if at in wanted]
 
 
-def build_rollout(process: ProcessRun) -> RolloutReport:
-    """Report throughput beside memory for every generation that ended."""
+def build_rollout(process: ProcessRun, *, leaks: bool | None = None) -> RolloutReport:
+    """Report throughput beside memory for every generation that ended.
+
+    Args:
+        process: the recording.
+        leaks: whether a leak was found, which the marks follow; ``None``: nothing was judged yet.
+    """
     process.fold()
     ended = _ended(process)
     places = _places(process)
     metric = next(iter(places.values()), {}).get("growth", "")
     place = next(iter(places), "RAM")
     names, series = Generations(process), series_of(process, metric)
-    rows = [_row(series, g, position, names) for position, g in enumerate(ended, 1)]
-    last = build_rollout_profile(process, ended[-1].ordinal) if ended else None
+    rows = []
+    for position, g in enumerate(ended, 1):
+        suspect = series is not None and is_marked(metric, series, g.ordinal, leaks)
+        row = _row(series, g, position, names.name(g.ordinal))
+        rows.append(replace(row, is_suspect=suspect))
+    last = build_rollout_profile(process, ended[-1].ordinal, leaks=leaks) if ended else None
     return RolloutReport(tuple(rows), "RAM" if place == "Process" else place, last)
 
 
-def _row(series: Series | None, g: Generation, position: int, names: Generations) -> RolloutRow:
+def _row(series: Series | None, g: Generation, position: int, name: str) -> RolloutRow:
     memory = value_at(series, g.ordinal) if series else None
     growth = None if memory is None or series is None else memory - series.values[0]
-    suspect = series is not None and goes_on_growing(series, g.ordinal)
-    return RolloutRow(position, g.ordinal, names.name(g.ordinal), g.seconds, _rate(g), memory, growth, suspect)
+    return RolloutRow(position, g.ordinal, name, g.seconds, _rate(g), memory, growth)
+
+
+def is_marked(metric: str, series: Series, generation: int, leaks: bool | None) -> bool:
+    """Tell whether growth up to a generation is marked: by the verdict, and before there is one only of a device.
+
+    What a device has allocated is exact, and a rise that goes on says something by itself. Resident memory also rises
+    in a healthy run (imports, the allocator's arenas), so a rise of it is marked only where a leak was found.
+    """
+    if leaks is None:
+        return metric.endswith(ALLOCATED) and goes_on_growing(series, generation)
+    return leaks and goes_on_growing(series, generation)
 
 
 def goes_on_growing(series: Series, generation: int) -> bool:
@@ -216,7 +235,9 @@ def goes_on_growing(series: Series, generation: int) -> bool:
     return growth > GROWTH_LIMIT_BYTES and last - half >= growth / 4
 
 
-def build_rollout_profile(process: ProcessRun, generation: int | None = None) -> RolloutProfile:
+def build_rollout_profile(
+    process: ProcessRun, generation: int | None = None, *, leaks: bool | None = None
+) -> RolloutProfile:
     """Report one generation, given by its ordinal, or the newest that ended.
 
     Raises:
@@ -230,7 +251,7 @@ def build_rollout_profile(process: ProcessRun, generation: int | None = None) ->
         raise UsageError(f"{asked} has ended ({len(ended)} did); ask for one that has")
     g = upto[-1]
     items = [e.items for e in upto if e.items is not None]
-    memory, growth, suspects = _memory_at(process, g.ordinal)
+    memory, growth, suspects = _memory_at(process, g.ordinal, leaks)
     name = Generations(process).name(g.ordinal)
     return RolloutProfile(name, len(upto), sum(items) if items else None, _rate(g), g.seconds, memory, growth, suspects)
 
@@ -258,7 +279,7 @@ def _places(process: ProcessRun) -> dict[str, dict[str, str]]:
     return places
 
 
-def _memory_at(process: ProcessRun, generation: int) -> _Memory:
+def _memory_at(process: ProcessRun, generation: int, leaks: bool | None) -> _Memory:
     memory: dict[str, dict[str, float]] = {}
     growth: dict[str, float] = {}
     suspects: list[str] = []
@@ -270,7 +291,7 @@ def _memory_at(process: ProcessRun, generation: int) -> _Memory:
                 continue
             if title == "growth":
                 growth[place] = value - series.values[0]
-                suspects += [place] if goes_on_growing(series, generation) else []
+                suspects += [place] if is_marked(metric, series, generation, leaks) else []
             else:
                 memory.setdefault(place, {})[title] = value
     return memory, growth, tuple(suspects)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from phaseprof.recording.model import ProcessRun
+from phaseprof.recording.series import Series
 from phaseprof.records import DeviceReading
 from phaseprof.report.access import (
     GENERATION_END,
@@ -56,7 +57,7 @@ class SnapshotReport(Report):
         watched: watched classes beside their expectation.
         common: lists, dicts, arrays and tensors, where they were counted.
         others: every other count that was taken.
-        counted_at: point at which objects were counted, if it is not this moment itself.
+        counted_at: when objects were counted, if it was not at this moment itself.
     """
 
     label: str
@@ -91,7 +92,7 @@ class SnapshotReport(Report):
 
     def _count_lines(self, style: Style) -> list[str]:
         counts = [*self.watched, *self.common]
-        where = f" (at {self.counted_at})" if self.counted_at else ""
+        where = f" (at {fit(self.counted_at, 60, style)})" if self.counted_at else ""
         lines = [f"{style.icon('counts')}Object Counts{where}:"]
         if not counts:
             return [*lines, "   not counted at this point"]
@@ -132,7 +133,10 @@ def report_moment(process: ProcessRun, moment: Moment) -> SnapshotReport:
     counted_at = ""
     if not moment.counts and not watched_lines(process, moment):
         counts = counts_at(process, moment.generation)
-        moment, counted_at = replace(moment, counts=counts), GENERATION_END if counts else ""
+        newest = max((taken for _, taken in counts.values()), default=0)
+        counts = {name: pair for name, pair in counts.items() if pair[1] == newest}
+        moment = replace(moment, counts={name: count for name, (count, _) in counts.items()})
+        counted_at = f"the end of generation {process.number_of(newest)}" if counts else ""
     values = moment.values
     devices = devices_in(values)
     own = {k: v for k, v in values.items() if "/" not in k}
@@ -160,14 +164,28 @@ def _common_count(moment: Moment, name: str) -> int | None:
     return None if arrays is None else int(arrays)
 
 
-def counts_at(process: ProcessRun, generation: int) -> dict[str, int]:
-    """Return the newest counts at the end of a generation, watched ones and by type, under their short names."""
+def counts_at(process: ProcessRun, generation: int) -> dict[str, tuple[int, int]]:
+    """Return the newest counts at the end of a generation, watched ones and by type, under their short names.
+
+    Each comes with the ordinal of the generation in which it was taken, which may be an earlier one.
+    """
     by_type = metrics_under(process, "count/")
     shared = Counter(map(short_name, by_type))
     series = {short_name(name) if shared[short_name(name)] == 1 else name: s for name, s in by_type.items()}
-    series.update(metrics_under(process, "watched/"))
-    found = {name: value_at(readings, generation) for name, readings in series.items()}
-    return {name: int(count) for name, count in found.items() if count is not None}
+    census = process.series.get((GENERATION_END, "n_objects"))  # a count is written only where it changed
+    censuses = census.generations if census is not None else []
+    found = {name: _count_of(readings, generation, censuses) for name, readings in series.items()}
+    watched = metrics_under(process, "watched/").items()
+    found.update((name, _count_of(readings, generation, ())) for name, readings in watched)
+    return {name: count for name, count in found.items() if count is not None}
+
+
+def _count_of(series: Series, generation: int, censuses: Sequence[int]) -> tuple[int, int] | None:
+    value = value_at(series, generation)
+    if value is None:
+        return None
+    taken = max(g for g in (*series.generations, *censuses) if g <= generation)
+    return int(value), taken
 
 
 def watched_lines(process: ProcessRun, moment: Moment) -> tuple[CountLine, ...]:

@@ -13,6 +13,7 @@ from phaseprof.report.explained import ExplainedReport, build_explained
 from phaseprof.report.findings import FindingsReport, build_findings
 from phaseprof.report.growth import GrowthReport, build_growth
 from phaseprof.report.large import LargeObjectsReport, build_large_objects
+from phaseprof.report.phases import PhasesReport, build_phases
 from phaseprof.report.rollout import RolloutReport, build_rollout
 from phaseprof.report.text import Report, Style, heading
 from phaseprof.report.tracked import TrackedReport, build_tracked
@@ -26,6 +27,7 @@ class SummaryReport(Report):
     """All reports of one process; parts without data are in the data and left out of the text."""
 
     findings: FindingsReport
+    phases: PhasesReport
     trend: TrendReport
     growth: GrowthReport
     large_objects: LargeObjectsReport
@@ -42,6 +44,8 @@ class SummaryReport(Report):
 
     def _parts(self) -> Iterator[Report]:
         yield self.findings
+        if self.phases.rows:
+            yield self.phases
         if self.trend.rows:
             yield self.trend
             yield self.growth
@@ -68,12 +72,13 @@ def build_summary(process: ProcessRun, findings: Sequence[Finding]) -> SummaryRe
     """Build every report of one process.  Cost: about a second for a million readings."""
     return SummaryReport(
         findings=build_findings(findings, process=process),
+        phases=build_phases(process),
         trend=build_trend(process),
         growth=build_growth(process),
         large_objects=build_large_objects(process, LARGE_MB),
         counts=build_counts(process),
         tracked=build_tracked(process),
-        rollout=build_rollout(process),
+        rollout=build_rollout(process, leaks=any(f.verdict == "leak" for f in findings)),
         explained=build_explained(process),
         cost=build_cost(process),
     )

@@ -8,7 +8,7 @@ from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
 from phaseprof.report.access import Generations, metrics_under
 from phaseprof.report.text import Report, Style, clean, fit, heading, join, pad, rule, wrap
-from phaseprof.units import MB, format_bytes, format_signed_bytes
+from phaseprof.units import MB, format_decimal_bytes
 
 _WIDTH = 60  # of this report's rules
 _NAME_WIDTH = 34
@@ -77,12 +77,12 @@ class TrackedReport(Report):
 
 def _size_line(size: TrackedSize, style: Style) -> str:
     gone = f"  gone since epoch {size.epoch}" if size.is_gone else ""
-    return _tracked_line(size.name, format_bytes(size.size_bytes), gone, style)
+    return _tracked_line(size.name, format_decimal_bytes(size.size_bytes), gone, style)
 
 
 def _growth_line(size: TrackedSize, style: Style) -> str:
-    rate = f" ({format_bytes(size.growth_bytes_per_epoch)}/epoch)"
-    return _tracked_line(size.name, format_signed_bytes(size.growth_bytes), rate, style)
+    rate = f" ({format_decimal_bytes(size.growth_bytes_per_epoch)}/epoch)"
+    return _tracked_line(size.name, f"+{format_decimal_bytes(size.growth_bytes)}", rate, style)
 
 
 def _tracked_line(name: str, size: str, note: str, style: Style) -> str:

@@ -9,6 +9,8 @@ from phaseprof.report.moments import list_moments
 from phaseprof.report.text import Column, Report, Style, columns, elide, section
 from phaseprof.units import GIB, format_signed_bytes
 
+_FEW = 1000  # generations that are never thinned
+
 
 @dataclass(frozen=True)
 class TrendRow:
@@ -22,9 +24,15 @@ class TrendRow:
 
 @dataclass(frozen=True)
 class TrendReport(Report):
-    """Memory at every labelled moment of a run, in order; the text leaves out the middle of a long run."""
+    """Memory at every labelled moment of a run, in order; the text leaves out the middle of a long run.
+
+    Attributes:
+        rows: one a moment.
+        n_thinned: generations of a very long run of which no moment was kept.
+    """
 
     rows: tuple[TrendRow, ...]
+    n_thinned: int = 0
 
     def render(self, style: Style) -> str:
         """Lay the trend out as text."""
@@ -44,16 +52,20 @@ class TrendReport(Report):
         ]  # fmt: skip
         lines = columns((Column("Label", 30), Column("RAM (GiB)"), Column("Change")), cells, style)
         if tail:
-            lines.insert(2 + head, f"... ({len(self.rows) - head - tail:,} more)")
+            left_out = len(self.rows) - head - tail
+            lines.insert(2 + head, f"... ({left_out:,} rows are left out here; all are in the JSON and on the page)")
+        if self.n_thinned:
+            lines += [f"({self.n_thinned:,} generations of this long run were not kept)"]
         return lines
 
 
 def build_trend(process: ProcessRun) -> TrendReport:
-    """Report resident memory at every snapshot, or at the ends of phases where fewer than two were taken."""
+    """Report resident memory at the ends of phases in every generation, and at every snapshot."""
     rows: list[TrendRow] = []
     for moment in list_moments(process):
         ram = moment.ram_bytes
         if ram is not None:
             change = ram - rows[-1].ram_bytes if rows else None
             rows.append(TrendRow(moment.label, moment.generation, ram, change))
-    return TrendReport(tuple(rows))
+    kept = {row.generation for row in rows if row.generation >= 0}
+    return TrendReport(tuple(rows), max(kept, default=-1) + 1 - len(kept) if len(kept) > _FEW else 0)

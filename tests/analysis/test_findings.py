@@ -358,8 +358,8 @@ def watched(values: list[float], *extra: fmt.Record, bound: int = 2) -> tuple[Fi
 def test_a_broken_expectation_says_expected_found_since_and_phase() -> None:
     (finding,) = watched([2, 2, 3, 3, 3, 3, 3, 3, 3])
 
-    assert (finding.verdict, finding.phase, finding.since_generation) == ("step", "evaluate", 2)
-    assert "expected 2, found 3, born in phase 'evaluate', broken since generation 2" in str(finding)
+    assert (finding.verdict, finding.phase, finding.since_generation) == ("expectation", "evaluate", 2)
+    assert "expected exactly 2, found 3 (made in evaluate); first seen broken in generation 2" in str(finding)
     assert finding.evidence[0].values == (2, 2, 3, 3, 3, 3, 3, 3, 3)
 
 
@@ -370,7 +370,7 @@ def test_an_expectation_that_holds_again_is_told_no_more() -> None:
 def test_too_few_break_it_too() -> None:
     (finding,) = watched([2, 2, 1, 1, 1, 1, 1, 1, 1])
 
-    assert "expected 2, found 1" in finding.summary
+    assert "expected exactly 2, found 1" in finding.summary
 
 
 def test_a_leak_that_names_the_class_covers_its_broken_expectation() -> None:

@@ -83,7 +83,8 @@ def test_check_fails_an_expectation_that_is_broken_at_the_end(
     run = record(tmp_path / "broken", 3, lambda turn: int(turn >= 1), expected=0)
 
     assert main(["check", run]) == 1
-    assert "Env: should be exactly 0, found 1, broken since generation 1" in capsys.readouterr().out
+    told = "Env: expected exactly 0, found 1 (made in evaluate); first seen broken in generation 1, "
+    assert told in capsys.readouterr().out
 
 
 def test_check_forgives_an_expectation_that_holds_again(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_one_checkpoint_object_serves_many_blocks(profiler: Profiler, recorded: 
     assert recorded(profiler).phases["again"].visits == 2
 
 
-@pytest.mark.parametrize("label", [3, None, ["list"], b"bytes"])
+@pytest.mark.parametrize("label", [3, None, ["list"], b"bytes", "", " "])
 def test_a_label_that_is_no_text_is_told_and_stops_nothing(profiler: Profiler, label: object) -> None:
     with pytest.warns(PhaseprofWarning, match="a reading failed"):
         profiler.checkpoint(label)  # type: ignore[arg-type]

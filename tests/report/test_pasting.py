@@ -104,7 +104,7 @@ def test_a_recording_without_its_header_is_reported() -> None:
 def test_more_large_objects_than_are_shown_are_summed_up() -> None:
     process = recorded(fmt.Large(0, 0, 1, [("bytes", GIB, "", "")] * 25))
 
-    assert "... 5 more, 5.00 GiB together" in build.build_large_objects(process, 10).render(Style())
+    assert "... 5 more, 5.37 GB together" in build.build_large_objects(process, 10).render(Style())
 
 
 def test_a_violation_alone_shows_the_count() -> None:

@@ -37,8 +37,8 @@ def metrics(name: str, values: list[float | None], *, at: str = "generation end"
     return [fmt.Metrics(g, g, {name: v}, at) for g, v in enumerate(values) if v is not None]
 
 
-def snapshot(label: str, rss: float, *, g: int = -1, **counts: int) -> fmt.SnapshotTaken:
-    return fmt.SnapshotTaken(0, g, label, {"rss_bytes": rss}, counts)
+def snapshot(label: str, rss: float, *, g: int = -1, t: int = 0, **counts: int) -> fmt.SnapshotTaken:
+    return fmt.SnapshotTaken(t, g, label, {"rss_bytes": rss}, counts)
 
 
 # --- snapshot, trend, growth
@@ -104,10 +104,25 @@ def test_watched_classes_of_one_short_name_are_kept_apart() -> None:
     assert [(c.name, c.count, c.is_broken) for c in report.watched] == [("Env", 1, False), ("other.Env", 2, False)]
 
 
-def test_trend_takes_snapshots_where_there_are_several(leaky: ProcessRun) -> None:
-    leaky.add(snapshot("mine", 9 * GIB, g=4))
+def test_trend_keeps_every_generation_beside_the_snapshots(leaky: ProcessRun) -> None:
+    leaky.add(snapshot("inside", 8 * GIB, g=2, t=0))
+    leaky.add(snapshot("after the loop", 9 * GIB, g=4, t=1 << 60))
 
-    assert [row.label for row in build.build_trend(leaky).rows] == ["Trainer initialized (baseline)", "mine"]
+    labels = [row.label for row in build.build_trend(leaky).rows]
+
+    assert labels[0] == "Trainer initialized (baseline)"
+    assert labels[-1] == "after the loop"
+    assert labels[labels.index("inside") + 1] == "Gen 3: After evaluate_population"
+    assert sum(label.startswith("Gen ") for label in labels) == 15
+
+
+def test_trend_says_how_many_generations_were_not_kept() -> None:
+    process = recorded(*metrics("rss_bytes", [GIB] * 5000))
+
+    report = build.build_trend(process)
+
+    assert report.n_thinned == 5000 - len(report.rows) > 0
+    assert f"({report.n_thinned:,} generations of this long run were not kept)" in report.render(Style())
 
 
 def test_trend_falls_back_on_phases_where_no_generation_was_declared() -> None:
@@ -136,7 +151,7 @@ def test_a_long_trend_is_elided_in_text_and_whole_in_data() -> None:
     report = build.build_trend(process)
 
     assert len(report.rows) == 1000
-    assert "... (970 more)" in report.render(Style())
+    assert "... (970 rows are left out here; all are in the JSON and on the page)" in report.render(Style())
     assert len(report.render(Style()).splitlines()) == 37
 
 
@@ -172,13 +187,13 @@ def test_growth_lists_the_types_that_grew_most() -> None:
 
 
 def test_types_not_counted_at_the_moments_are_compared_at_the_ends_of_generations(leaky: ProcessRun) -> None:
-    leaky.add(snapshot("end", 9 * GIB, g=4, TradingEnvironment=82))
+    leaky.add(snapshot("end", 9 * GIB, g=4, t=1 << 60, TradingEnvironment=82))
 
     changes = {c.name: (c.baseline, c.current, c.point) for c in build.build_growth(leaky).counts}
 
     assert changes["TradingEnvironment"] == (2, 82, "")
-    assert changes["DDPGAgent"] == (16, 17, "generation end")
-    assert changes["list"] == (12345, 12385, "generation end")
+    assert changes["DDPGAgent"] == (16, 17, "now: the end of generation 5")
+    assert changes["list"] == (12345, 12385, "now: the end of generation 5")
 
 
 # --- large objects
@@ -197,7 +212,7 @@ def test_large_objects_are_cut_at_the_threshold_in_megabytes() -> None:
 def test_a_threshold_below_the_recorded_one_is_admitted() -> None:
     process = recorded(fmt.Large(0, 0, 50 * MIB, []))
 
-    assert "only objects of at least 50.00 MiB were recorded" in build.build_large_objects(process, 1).render(Style())
+    assert "only objects of at least 52.43 MB were recorded" in build.build_large_objects(process, 1).render(Style())
 
 
 # --- counts
@@ -354,7 +369,7 @@ def test_what_was_not_measured_is_not_zero() -> None:
     report = build.build_explained(process)
 
     assert {t.name: t.growth_bytes for t in report.terms}["torch storages (cpu)"] is None
-    assert report.unexplained_bytes == 424 * MIB
+    assert report.unattributed_bytes == 424 * MIB
     assert "torch storages (cpu)                      not measured" in report.render(Style())
 
 
@@ -367,7 +382,15 @@ def test_arrays_in_malloc_are_counted_once() -> None:
     report = build.build_explained(process)
 
     assert report.explained_bytes == 600 * MIB
-    assert (report.malloc_other_bytes, report.tracked_bytes) == (100 * MIB, 500 * MIB)
+    assert report.malloc_other_bytes == 100 * MIB
+    terms = {term.name: term.growth_bytes for term in report.terms}
+    assert (terms["tracked names"], terms["numpy arrays, not tracked"]) == (500 * MIB, 100 * MIB)
+
+
+def test_what_a_tracked_buffer_took_is_not_unattributed() -> None:
+    process = recorded(*metrics("rss_bytes", [GIB, 2 * GIB]), *metrics("tracked/replay", [0, GIB]))
+
+    assert build.build_explained(process).unattributed_bytes == 0
 
 
 def test_parts_are_compared_over_the_same_generations() -> None:
@@ -377,7 +400,7 @@ def test_parts_are_compared_over_the_same_generations() -> None:
 
     report = build.build_explained(process)
 
-    assert (report.first, report.last, report.total_bytes, report.unexplained_bytes) == ("1", "2", 10 * MIB, 0)
+    assert (report.first, report.last, report.total_bytes, report.unattributed_bytes) == ("1", "2", 10 * MIB, 0)
 
 
 # --- findings, what to report

@@ -12,7 +12,10 @@ from phaseprof.report.page.words import metric_words, reading
 from phaseprof.units import format_duration
 
 MAX_EVIDENCE = 3
-_TONE = {"leak": "bad", "step": "warn", "growing": "warn", "filling": "warn", "too short": "calm"}
+_TONE = {
+    "leak": "bad", "expectation": "bad", "slowdown": "warn", "step": "warn", "growing": "warn", "filling": "warn",
+    "too short": "calm",
+}  # fmt: skip
 
 
 def tone_of(finding: Finding) -> str:

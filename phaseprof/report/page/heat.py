@@ -9,7 +9,7 @@ from statistics import median
 
 import numpy as np
 
-from phaseprof.recording.model import OUTSIDE, ProcessRun
+from phaseprof.recording.model import BUSY, OUTSIDE, ProcessRun
 from phaseprof.recording.series import Sums
 from phaseprof.report.page.charts import Chart
 from phaseprof.report.page.words import is_bytes, metric_words, plural
@@ -30,7 +30,8 @@ class PhaseCharge:
 
 def charge_metrics(process: ProcessRun) -> list[str]:
     """Return the metrics that were charged to phases, private memory first, then accelerators."""
-    found = {metric for (_, metric), series in process.charges.items() if any(g >= 0 for g in series.generations)}
+    inside = {metric for (_, metric), series in process.charges.items() if any(g >= 0 for g in series.generations)}
+    found = inside - {BUSY}
     return sorted(found, key=lambda m: (m != "anonymous_bytes", not m.endswith("allocated_bytes"), m))
 
 

@@ -16,7 +16,7 @@ from phaseprof.report.page.sparkline import sparkline
 from phaseprof.report.page.words import metric_words, plural
 from phaseprof.report.text import count_text
 from phaseprof.report.tracked import TrackedReport
-from phaseprof.units import format_bytes, format_duration, format_signed_bytes
+from phaseprof.units import format_bytes, format_decimal_bytes, format_duration, format_signed_bytes
 
 MAX_ROWS = 40
 _TYPES = 12  # with a picture of their course each
@@ -79,6 +79,8 @@ def _seen(row: WatchedCount) -> str:
 
 
 def _state(row: WatchedCount) -> Html:
+    if row.missing:
+        return element("span", f"never found: {row.missing}", class_="tag bad")
     if row.now is None:
         return element("span", "never counted", class_="tag calm")
     where = f" in {row.phase}" if row.phase else ""
@@ -117,17 +119,17 @@ def tracked_table(process: ProcessRun, report: TrackedReport) -> Html:
         state = element("span", "grows", class_="tag bad") if size.is_suspect else state
         course = sparkline(series.generations, series.values, label=f"{size.name} over the run")
         rows.append((
-            size.name, format_bytes(size.size_bytes), format_signed_bytes(size.growth_bytes),
-            format_signed_bytes(size.growth_bytes_per_epoch), course, state,
+            size.name, format_decimal_bytes(size.size_bytes), format_decimal_bytes(size.growth_bytes),
+            format_decimal_bytes(size.growth_bytes_per_epoch), course, state,
         ))  # fmt: skip
     titles = ("Name", "Size", "Growth", "A generation", "Over the run", "")
     return cut_table(titles, rows, of=len(report.sizes), noun="tracked name", caption="Tracked names")
 
 
 def explained_bars(report: ExplainedReport) -> Html:
-    """Return the sum that explains the growth, one bar a part, what is unexplained last."""
+    """Return the sum that explains the growth, one bar a part, what is unattributed last."""
     parts: list[tuple[str, float | None]] = [(t.name, t.growth_bytes) for t in report.terms]
-    parts.append(("unexplained", report.unexplained_bytes))
+    parts.append(("unattributed", report.unattributed_bytes))
     largest = max((abs(n) for _, n in parts if n is not None), default=0.0) or 1.0
     rows = [_explained_bar(name, n, largest) for name, n in parts]
     title = (
@@ -135,11 +137,9 @@ def explained_bars(report: ExplainedReport) -> Html:
         f"to {report.last}. The parts add up to it; each byte is counted once."
     )
     notes = []
-    if report.tracked_bytes is not None:
-        notes.append(f"Tracked names, within the parts: {format_signed_bytes(report.tracked_bytes)}.")
     if report.malloc_other_bytes is not None:
         notes.append(f"malloc beyond storages and arrays: {format_signed_bytes(report.malloc_other_bytes)}.")
-    if report.unexplained_bytes < 0:
+    if report.unattributed_bytes < 0:
         notes.append("The parts exceed the growth: some of what they count is not resident, or was so before.")
     return join(
         element("p", title), element("ul", *rows, class_="bars"),
@@ -150,7 +150,7 @@ def explained_bars(report: ExplainedReport) -> Html:
 def _explained_bar(name: str, growth: float | None, largest: float) -> Html:
     if growth is None:
         return _bar(name, "not measured", 0.0, "none")
-    kind = "left" if name == "unexplained" else "down" if growth < 0 else "up"
+    kind = "left" if name == "unattributed" else "down" if growth < 0 else "up"
     return _bar(name, format_signed_bytes(growth), abs(growth) / largest, kind)
 
 

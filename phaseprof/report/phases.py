@@ -1,0 +1,150 @@
+"""PHASES AND CHECKPOINTS: how often, how long, what memory each adds and how it climbs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from phaseprof.recording.model import BUSY, ProcessRun
+from phaseprof.recording.series import Series, Sums
+from phaseprof.report.access import count_generations, devices_in, series_of
+from phaseprof.report.text import Column, Report, Style, columns, elide, section, wrap
+from phaseprof.units import format_bytes, format_duration, format_signed_bytes
+
+LEAST_READINGS = 4  # below it nobody can tell what climbs
+
+
+@dataclass(frozen=True)
+class PhaseRow:
+    """One phase, block or checkpoint; ``None`` where something was not measured.
+
+    Attributes:
+        name: its label.
+        role: ``phase``, ``block`` or ``checkpoint``.
+        visits: how often it was entered; of a checkpoint, in how many generations it was passed.
+        seconds: time in it a generation, what is nested in it included.
+        added_bytes: memory that a generation adds while it is the innermost phase.
+        peak_bytes: the largest reading at its end, and of the samples inside it.
+        climbs_bytes: by how much the reading at its end climbs from one generation to the next: what stays.
+    """
+
+    name: str
+    role: str
+    visits: int
+    seconds: float | None
+    added_bytes: float | None
+    peak_bytes: float | None
+    climbs_bytes: float | None
+
+
+@dataclass(frozen=True)
+class PhasesReport(Report):
+    """Every phase, block and checkpoint in the order of the loop; ``memory`` says which memory the figures are of."""
+
+    rows: tuple[PhaseRow, ...]
+    memory: str
+
+    def render(self, style: Style) -> str:
+        """Lay the table out as text."""
+        return section("PHASES AND CHECKPOINTS", "phases", self._body(style), style)
+
+    def _body(self, style: Style) -> list[str]:
+        if not self.rows:
+            return ["No phase and no checkpoint was passed."]
+        head, tail = elide(len(self.rows))
+        shown = [*self.rows[:head], *self.rows[len(self.rows) - tail :]]
+        layout = (
+            Column("", 20), Column("Visits", 6), Column("Time/gen", 8), Column("Added/gen", 11), Column("Peak", 10),
+            Column("Climbs/gen", 11),
+        )  # fmt: skip
+        lines = columns(layout, [_cells(row) for row in shown], style)
+        if tail:
+            lines.insert(2 + head, f"... ({len(self.rows) - head - tail:,} more)")
+        note = f"Memory is {self.memory}: what a phase adds itself, and by how much the reading at its end climbs."
+        return [*lines, *wrap(note, style.width, style)]
+
+
+def _cells(row: PhaseRow) -> tuple[str, ...]:
+    time = "-" if row.seconds is None else format_duration_short(row.seconds)
+    peak = "-" if row.peak_bytes is None else format_bytes(row.peak_bytes)
+    return (row.name, f"{row.visits:,}", time, _signed(row.added_bytes), peak, _signed(row.climbs_bytes))
+
+
+def _signed(n_bytes: float | None) -> str:
+    return "-" if n_bytes is None else format_signed_bytes(round(n_bytes))
+
+
+def format_duration_short(seconds: float) -> str:
+    """Write a duration that may be far below a second.
+
+    >>> format_duration_short(0.00001), format_duration_short(0.0123), format_duration_short(0.5)
+    ('0.01 ms', '12.3 ms', '500 ms')
+    """
+    if seconds >= 1:
+        return format_duration(seconds)
+    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-5 else f"{seconds * 1e3:.2f} ms"
+
+
+def build_phases(process: ProcessRun) -> PhasesReport:
+    """Report every label that was passed."""
+    process.fold()
+    metric, memory = _metric(process)
+    labels = [label for label in process.labels.values() if label.role in ("phase", "block", "checkpoint")]
+    spans = {label.name for label in labels if label.role != "checkpoint"}
+    chosen = {label.name: label.role for label in labels if label.role != "checkpoint" or label.name not in spans}
+    n_generations = max(1, count_generations(process))
+    rows = [_row(process, metric, name, role, n_generations) for name, role in chosen.items()]
+    return PhasesReport(tuple(row for row in rows if row.visits), memory)
+
+
+def _metric(process: ProcessRun) -> tuple[str, str]:
+    """The memory that the figures are of: what the first device has allocated, else the process's private memory."""
+    metrics = {metric for _, metric in process.series}
+    devices = devices_in(metrics)
+    if devices:
+        return f"{devices[0]}/allocated_bytes", f"what {devices[0]} has allocated"
+    return "anonymous_bytes", "the process's private (anonymous) memory"
+
+
+def _row(process: ProcessRun, metric: str, name: str, role: str, n_generations: int) -> PhaseRow:
+    at = name if role == "checkpoint" else f"after {name}"
+    readings = series_of(process, metric, point=at)
+    totals = process.phases.get(name)
+    visits = totals.visits if totals else len(readings or ()) if role == "checkpoint" else 0
+    busy, added = process.charges.get((name, BUSY)), process.charges.get((name, metric))
+    return PhaseRow(
+        name, role, visits,
+        _a_generation(busy, n_generations, 1e-9), _a_generation(added, n_generations, 1.0),
+        _peak(process, readings, name), None if readings is None else climb(readings),
+    )  # fmt: skip
+
+
+def _a_generation(sums: Sums | None, n_generations: int, unit: float) -> float | None:
+    if sums is None or not len(sums):
+        return None
+    return sum(value for generation, value in sums if generation >= 0 or n_generations == 1) * unit / n_generations
+
+
+def _peak(process: ProcessRun, readings: Series | None, name: str) -> float | None:
+    sampled = series_of(process, f"peak/{name}_bytes")
+    found = [*(readings.values if readings else ()), *(sampled.values if sampled else ())]
+    return max(found, default=None)
+
+
+def climb(readings: Series) -> float | None:
+    """Return by how much a reading climbs a generation: the median step, warm-up aside, of readings thirds apart.
+
+    Thirds, because a reading of a process breathes by more than a generation adds; the median, because one step of an
+    allocator's arena says nothing of the rest.
+    """
+    start = 3 if len(readings) >= 3 + LEAST_READINGS else 0
+    generations, values = readings.generations[start:], readings.values[start:]
+    if len(values) < LEAST_READINGS:
+        return None
+    apart = max(1, len(values) // 3)
+    steps = [
+        (values[at + apart] - values[at]) / (generations[at + apart] - generations[at])
+        for at in range(len(values) - apart)
+    ]
+    ordered = sorted(steps)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
