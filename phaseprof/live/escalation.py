@@ -215,8 +215,8 @@ class Escalation:
             if one.stage == "births" and (one.family is not None or one.container is not None):
                 one.stage = "holders"
 
-    def finish(self) -> None:
-        """Do now what only waits for the budget: the user asked for findings, and no phase is running.
+    def finish(self, *, limit_s: float = float("inf")) -> None:
+        """Do now, within ``limit_s``, what only waits for the budget: findings are asked for, and no phase is running.
 
         Births that were followed too short are left alone: findings may be asked for at every generation.
         """
@@ -227,7 +227,7 @@ class Escalation:
         ready = [i for i in self.open.values() if i.stage == "holders"]
         if ready:
             with self._budget.spending("holders"):
-                self._find_holders(ready, deadline_s=float("inf"))
+                self._find_holders(ready, deadline_s=limit_s)
         self._confirm()
 
     def _disown(self) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.live import families, suspects, suspicion
 from phaseprof.live.budget import Budget
+from phaseprof.live.closing import tells_enough
 from phaseprof.live.dead import what_is_freed
 from phaseprof.live.devices import Devices
 from phaseprof.live.escalation import HOLDERS_NS, Escalation
@@ -341,8 +342,10 @@ class Inspector:
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
-    def finish(self) -> None:
-        """Complete what waits, because findings are asked for now and no phase is running."""
+    def finish(self, *, limit_s: float = float("inf")) -> None:
+        """Complete what waits, because findings are asked for, or a recording is closed, now that no phase is running."""
+        if not tells_enough(self.suspects, FIRST_COST["heap walk"], limit_s):
+            return
         self._recorder.fold()
         generation = self._recorder.generation
         is_rising = self.suspects.is_rising() or self.suspects.rises_again() or any(map(self.suspects.rises, COUNTED))
@@ -356,7 +359,7 @@ class Inspector:
         with self._budget.spending("final look", asked=True):
             if self._watches.entries and self._budget.share is not None and generation >= 0:
                 self._count_watched(generation)
-            self.escalation.finish()
+            self.escalation.finish(limit_s=limit_s)
         if generation >= 0:
             self.size_for_report(generation)
         if self._budget.share is not None and not self.escalation.has_named and self.suspects.has_long_teeth():

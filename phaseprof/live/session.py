@@ -12,6 +12,7 @@ from contextvars import ContextVar
 
 from phaseprof.errors import ExpectationError, PhaseprofError, PhaseprofWarning
 from phaseprof.live.budget import Budget
+from phaseprof.live.closing import LIMIT_S
 from phaseprof.live.devices import Devices
 from phaseprof.live.inspector import Inspector
 from phaseprof.live.recorder import MAX_LABELS, Recorder, clean_text, not_a_label
@@ -231,11 +232,9 @@ class Session:
         if peaks:
             self.recorder.add(fmt.Metrics(self.clock(), self._ordinal, peaks))
         for entry in broken:
-            phase = self.inspector.phase_of(entry.name) or ""
-            since = -1 if entry.since is None else entry.since
-            now = self.clock()
+            phase, since = self.inspector.phase_of(entry.name) or "", -1 if entry.since is None else entry.since
             self.recorder.add(
-                fmt.Violation(now, self._ordinal, entry.name, entry.count, entry.low, entry.high, phase, since)
+                fmt.Violation(self.clock(), self._ordinal, entry.name, entry.count, entry.low, entry.high, phase, since)
             )
         return broken
 
@@ -329,14 +328,14 @@ class Session:
             self.sampler.abandon()
         self._start(lazy=True)
 
-    def finish(self) -> None:
+    def finish(self, *, limit_s: float = float("inf")) -> None:
         """Complete what waits, because findings are asked for; never raises, and looks once at what is recorded."""
         looked_at = (self.recorder.n_points, self._ordinal)
         if looked_at == self._looked_at:
             return
         self._looked_at = looked_at
         try:
-            self.inspector.finish()
+            self.inspector.finish(limit_s=limit_s)
             for missing in self.watches.missing():
                 self.recorder.add(missing)
             if self.sampler is not None:
@@ -352,7 +351,7 @@ class Session:
             return
         # Who reads the file later must find what whoever asks here and now is told.
         if self.enabled and self.recorder.n_points:
-            self.finish()
+            self.finish(limit_s=LIMIT_S)
         self.enabled = False
         try:
             if self.sampler is not None:
@@ -380,15 +379,13 @@ _sessions: weakref.WeakSet[Session] = weakref.WeakSet()
 
 def close_all(reason: str) -> None:
     """Close every recording that is still open."""
-    for session in list(_sessions):
-        if session.enabled:
-            session.close(reason)
+    for session in [session for session in _sessions if session.enabled]:
+        session.close(reason)
 
 
 def _after_fork_in_child() -> None:
-    for session in list(_sessions):
-        if session.enabled:
-            session.after_fork()
+    for session in [session for session in _sessions if session.enabled]:
+        session.after_fork()
 
 
 if hasattr(os, "register_at_fork"):
