@@ -1,16 +1,14 @@
-"""Scalars of TensorBoard event files, read as data through the ``tensorboard`` package's own record reader."""
+"""Scalars of TensorBoard event files, read as data and without any package of TensorBoard's."""
 
 from __future__ import annotations
 
-import importlib
-import logging
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from phaseprof.errors import MissingExtra, RecordingError, UsageError
+from phaseprof.analysis.event_records import Scalar, read_event, read_records
+from phaseprof.errors import RecordingError, UsageError
 from phaseprof.units import format_bytes
 
 MAX_EVENT_FILE_BYTES = 1 << 30
@@ -51,20 +49,18 @@ def read_scalars(path: Path) -> EventFolder:
     Both ways in which writers store a scalar are read: as a plain value and as a tensor with one element.
 
     Raises:
-        MissingExtra: the ``tensorboard`` package is not installed.
         UsageError: there is no such path, or no event file below it.
 
     Cost: about 15 µs a scalar.
     """
     files = _event_files(path)
-    _require_tensorboard()
     found: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
     errors: list[str] = []
     for file in files:
         run = "." if path.is_file() else str(file.parent.relative_to(path))
         try:
-            for tag, step, value, wall_time_s in _scalars_of(file):
-                found.setdefault((run, tag), {})[step] = (value, wall_time_s)
+            for one in _scalars_of(file):
+                found.setdefault((run, one.tag), {})[one.step] = (one.value, one.wall_time_s)
         except RecordingError as error:
             errors.append(str(error))
     return EventFolder(tuple(_series(run, tag, points) for (run, tag), points in sorted(found.items())), tuple(errors))
@@ -83,16 +79,6 @@ def _event_files(path: Path) -> list[Path]:
     return files
 
 
-def _require_tensorboard() -> None:
-    try:
-        import tensorboard  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra(
-            "reading TensorBoard event files needs the package tensorboard; install it with: "
-            "pip install 'phaseprof[tensorboard]'"
-        ) from error
-
-
 def _series(run: str, tag: str, points: dict[int, tuple[float, float]]) -> ScalarSeries:
     steps = sorted(points)
     return ScalarSeries(
@@ -104,7 +90,7 @@ def _series(run: str, tag: str, points: dict[int, tuple[float, float]]) -> Scala
     )
 
 
-def _scalars_of(file: Path) -> Iterator[tuple[str, int, float, float]]:
+def _scalars_of(file: Path) -> Iterator[Scalar]:
     size = file.stat().st_size
     if size > MAX_EVENT_FILE_BYTES:
         raise RecordingError(
@@ -112,54 +98,18 @@ def _scalars_of(file: Path) -> Iterator[tuple[str, int, float, float]]:
             "split or thin the log"
         )
     n_events = 0
-    for event in _events_of(file):
-        n_events += 1
-        for item in event.summary.value:  # type: ignore[attr-defined]
-            value = _scalar(item)
-            if value is not None and math.isfinite(value):
-                yield item.tag, int(event.step), value, float(event.wall_time)  # type: ignore[attr-defined]
+    try:
+        with file.open("rb") as stream:
+            for event in read_records(stream):
+                n_events += 1
+                for scalar in read_event(event):
+                    if math.isfinite(scalar.value):
+                        yield scalar
+    except (ValueError, OSError) as error:
+        raise RecordingError(
+            f"{file.name} is not a readable TensorBoard event file: {type(error).__name__}; pass another file"
+        ) from error
     if not n_events:
         raise RecordingError(
             f"{file.name} is not a TensorBoard event file: no record in it is whole; pass another file"
         )
-
-
-def _events_of(file: Path) -> Iterable[object]:
-    """Yield the events up to the end or the first damaged record, as a log that is still being written needs it."""
-    from tensorboard.backend.event_processing.event_file_loader import LegacyEventFileLoader
-
-    damaged = importlib.import_module("google.protobuf.message").DecodeError
-    with _quiet():
-        try:
-            yield from LegacyEventFileLoader(str(file)).Load()
-        except (damaged, UnicodeDecodeError, ValueError, OSError, MemoryError, OverflowError) as error:
-            raise RecordingError(
-                f"{file.name} is not a readable TensorBoard event file: {type(error).__name__}; pass another file"
-            ) from error
-
-
-def _scalar(item: object) -> float | None:
-    kind = item.WhichOneof("value")  # type: ignore[attr-defined]
-    if kind == "simple_value":
-        return float(item.simple_value)  # type: ignore[attr-defined]
-    if kind != "tensor" or len(item.tensor.tensor_content) > 8:  # type: ignore[attr-defined]
-        return None
-    from tensorboard.util.tensor_util import make_ndarray
-
-    try:
-        array = make_ndarray(item.tensor)  # type: ignore[attr-defined]
-    except (TypeError, ValueError, KeyError):
-        return None
-    return float(array.reshape(-1)[0]) if array.size == 1 and array.dtype.kind in "fiu" else None
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the reader's own log lines about damaged records off the terminal: the caller says it in one line."""
-    logger = logging.getLogger("tensorboard")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)

@@ -14,7 +14,19 @@ from functools import lru_cache
 # What a metric measures of its owner.  Those of HELD are amounts that are held now, best witness first; growth of any
 # other is no leak by itself: a high-water mark cannot fall, a limit is set, the address space costs nothing.
 HELD = ("anonymous", "uss", "private", "pss", "allocated", "active", "rss", "working_set", "used", "reserved", "heap")
-NOT_HELD = ("change", "peak", "limit", "free", "swap", "address_space", "part", "percent", "count", "unknown")
+NOT_HELD = (
+    "change",
+    "peak",
+    "limit",
+    "free",
+    "swap",
+    "address_space",
+    "part",
+    "percent",
+    "count",
+    "elsewhere",
+    "unknown",
+)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -23,13 +35,15 @@ def _words(text: str) -> frozenset[str]:
 
 # Words to the measure that they name; the first row that has one of the words decides.
 _MEASURES: tuple[tuple[str, frozenset[str]], ...] = (
+    ("elsewhere", _words("disk network net io read write written sent recv received rx tx download upload bandwidth")),
     ("change", _words("delta diff growth rate increase change freed frees")),
     ("peak", _words("peak peaked max maximum hwm watermark maxrss highest")),
     ("free", _words("free available avail unused idle")),
     ("uss", frozenset({"uss"})),
     ("pss", frozenset({"pss"})),
-    ("rss", _words("rss resident res real")),
     ("anonymous", _words("anonymous anon anonpg")),
+    ("part", _words("file shared shr shm shmem")),
+    ("rss", _words("rss resident res real")),
     ("private", frozenset({"private"})),
     ("swap", _words("swap swp swpd swapped")),
     ("part", _words(
@@ -135,6 +149,8 @@ def meaning_of(name: str) -> Meaning:
     measure = _measure(named)
     if device:
         return Meaning(device, measure, is_percent)
+    if measure == "active":  # of an allocator blocks in use; of a system pages that were touched of late, files' too
+        measure = "part"
     return Meaning(_owner(named, name, is_percent=is_percent), measure, is_percent)
 
 

@@ -7,16 +7,17 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from phaseprof.analysis.imports import Imported, import_files, parse_units
+from phaseprof.analysis.imports import Imported, import_files, parse_patterns, parse_units
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _DESCRIPTION = """\
-Make a run of logs that exist already, so that report, check and diff take them: tidy CSV
-(step,point,metric,value[,time_s]), TensorBoard event files or their folder, Weights & Biases history (CSV or JSON
-lines), dumps of torch.cuda.memory_stats (JSON), mprof .dat files, and memray captures where memray is installed.
-Every file may be gzip'd and becomes a process of the run."""
+Make a run of logs that exist already, so that report, check and diff take them: any table with a column of memory
+(CSV, or as a terminal shows it), JSON, text of Prometheus's, logs that say "RSS: 1020 MB"; TensorBoard, Weights & Biases
+and MLflow, files and folders; what psrecord, mprof, pidstat, sar, ps, top, docker stats, kubectl top, nvidia-smi and
+gpustat print; and memray captures where memray is installed. Every file may be gzip'd and becomes a process of the run,
+or several if a column splits it."""
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -28,13 +29,17 @@ def add_parser(subparsers: Subparsers) -> None:
         "--unit", action="append", default=[], metavar="[NAME=]UNIT",
         help="unit of sizes whose names do not say it: bytes, MB, MiB, GB, GiB ...; NAME=count if it counts things",
     )  # fmt: skip
+    parser.add_argument(
+        "--pattern", action="append", default=[], metavar="REGEX",
+        help=r"read the files as logs: named groups are figures or axes, as in 'RSS: (?P<rss_MB>\d+)'",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print what was imported as JSON")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Import the files; return 0."""
-    imported = import_files(args.files, args.out, units=parse_units(args.unit))
+    imported = import_files(args.files, args.out, units=parse_units(args.unit), patterns=parse_patterns(args.pattern))
     print(json.dumps(imported.to_dict()) if args.json else _text(imported))
     return 0
 

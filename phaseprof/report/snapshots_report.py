@@ -42,7 +42,6 @@ def analyse_snapshots(
 
     Raises:
         UsageError: a path does not exist or holds nothing to read.
-        MissingExtra: ``events`` is given and the ``tensorboard`` package is not installed.
 
     No code in a snapshot can run, and torch is not needed. Cost: 0.5 s and 120 MB for 380,000 blocks.
     """

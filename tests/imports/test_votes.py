@@ -80,7 +80,7 @@ def test_the_allocators_figure_is_better_than_the_drivers(tmp_path: Path) -> Non
 
 
 def test_memory_that_is_read_seldom_is_too_short(tmp_path: Path) -> None:
-    run = judged(tmp_path, {"rss_mb": [1.0, 2.0, 3.0, *[float("nan")] * 57], "n_threads": [4.0] * 60})
+    run = judged(tmp_path, {"rss_mb": [1.0, 2.0, 3.0, *[float("nan")] * 57], "n_objects": [4.0] * 60})
 
     assert (run.status(), run.answer()) == (TOO_SHORT, "too short")
 

@@ -6,20 +6,32 @@ the file, the line, the rule and the next step.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from phaseprof.analysis.imports.csv_files import read_csv
+from phaseprof.analysis.imports.csv_files import is_tidy, read_tidy_csv
+from phaseprof.analysis.imports.described import describe_text
+from phaseprof.analysis.imports.folders import is_mlflow, read_folder, read_mlflow
 from phaseprof.analysis.imports.json_files import read_json
 from phaseprof.analysis.imports.limits import ImportFailure, fail, read_start
+from phaseprof.analysis.imports.patterns import parse_patterns, read_free_log, read_known_text, read_patterns
 from phaseprof.analysis.imports.profiles import is_memray, is_mprof, read_memray, read_mprof
+from phaseprof.analysis.imports.prometheus import is_prometheus, read_prometheus
 from phaseprof.analysis.imports.readings import Readings
+from phaseprof.analysis.imports.sqlite_files import is_sqlite, read_sqlite
+from phaseprof.analysis.imports.tables import read_table
 from phaseprof.analysis.imports.tensorboard import is_event_file, read_event_files
 from phaseprof.analysis.imports.units import Units, parse_units
+from phaseprof.analysis.imports.wandb_files import is_wandb, read_wandb
 from phaseprof.analysis.imports.write import write_run
 
-__all__ = ["ImportFailure", "Imported", "import_files", "parse_units"]
+__all__ = ["ImportFailure", "Imported", "import_files", "parse_patterns", "parse_units"]
+
+
+# A document of JSON begins so; a log may begin with a time or a level in brackets.
+_JSON = re.compile(r'\s*(?:\{\s*["}]|\[\s*[\[{\]"])|\ufeff\s*[\[{]')
 
 
 @dataclass(frozen=True)
@@ -53,7 +65,9 @@ class Imported:
         }  # fmt: skip
 
 
-def import_files(files: Sequence[Path], out: Path, *, units: Units | None = None) -> Imported:
+def import_files(
+    files: Sequence[Path], out: Path, *, units: Units | None = None, patterns: Sequence[re.Pattern[str]] = ()
+) -> Imported:
     """Read foreign files and write them as one run; all are read before anything is written.
 
     Args:
@@ -61,13 +75,19 @@ def import_files(files: Sequence[Path], out: Path, *, units: Units | None = None
             event files or their folders, memray captures; each also gzip'd.  Each file is a process of its own.
         out: folder of the run, made anew.
         units: what the user said about units; see ``parse_units``.
+        patterns: regular expressions with named groups, by which the files are read as logs; see ``parse_patterns``.
 
     Raises:
         ImportFailure: a file breaks the rules of its format, or the unit of a size is not known.
         UsageError: ``out`` holds a recording already.
     Cost: about 3 µs and 40 bytes a reading.
     """
-    processes = [readings for file in files for readings in _read(file, units or Units())]
+    units = units or Units()
+    processes = [
+        readings
+        for file in files
+        for readings in (read_patterns(file, patterns, units) if patterns else _read(file, units))
+    ]
     write_run(processes, out)
     return Imported(
         run=out,
@@ -81,11 +101,17 @@ def import_files(files: Sequence[Path], out: Path, *, units: Units | None = None
 
 
 def _read(file: Path, units: Units) -> list[Readings]:
-    if file.is_dir() or is_event_file(file):
+    if file.is_dir():
+        return read_folder(file, units, _read)
+    if is_event_file(file):
         return read_event_files(file, units)
     start = read_start(file)
     if not start.strip():
         raise fail(file, "it is empty", "give a file with readings")
+    if is_sqlite(start):
+        return read_sqlite(file, units)
+    if is_wandb(start):
+        return read_wandb(file, units)
     if is_memray(start):
         return read_memray(file)
     if start[:1] == b"\x80" or start.startswith(b"PK\x03\x04"):
@@ -93,8 +119,27 @@ def _read(file: Path, units: Units) -> list[Readings]:
         raise fail(file, rule, "for CUDA memory snapshots use: phaseprof snapshots DIR")
     if is_mprof(start):
         return read_mprof(file)
-    read = read_json if start.lstrip()[:1] in (b"{", b"[") else read_csv
-    readings = read(file, units)
+    readings = _read_text(file, start, units)
     if not readings:
         raise fail(file, "it has no reading", "give a file with at least one value")
+    return readings
+
+
+def _read_text(file: Path, start: bytes, units: Units) -> list[Readings]:
+    text = start.decode("utf-8", "replace")
+    if is_prometheus(start):
+        return read_prometheus(file, units)
+    if _JSON.match(text):
+        return read_json(file, units)
+    if is_mlflow(start):
+        return read_mlflow([file], file, units)
+    if is_tidy(text):
+        return read_tidy_csv(file, units)
+    readings = read_known_text(file, text, units)
+    if readings is None:
+        readings = read_table(file, units)
+    if readings is None:
+        readings = read_free_log(file, units)
+    if readings is None:
+        raise describe_text(file, text)
     return readings

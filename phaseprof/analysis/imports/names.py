@@ -7,7 +7,6 @@ or something else, than their words say.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +45,13 @@ _OURS_ON_DEVICE = re.compile(
     r"(?:peak_allocated|small_pool_active|large_pool_active|inactive_split|small_pool\.active|large_pool\.active)\Z"
 )
 _DEVICE_BEFORE = re.compile(r"(?i)(?:cuda|xpu|mps|gpu)[:._/]?\d*[./_](?=[a-z])")
+# Counters of the system that vote under these names.
+_COUNTERS = {
+    "process_open_fds": "descriptors", "open_fds": "descriptors", "num_fds": "descriptors", "n_fds": "descriptors",
+    "process_threads": "threads", "num_threads": "threads", "n_threads": "threads",
+}  # fmt: skip
+# Names of ours that mean objects in Python.
+_RESERVED = re.compile(r"^(container|count|storages|untracked)/")
 # Measures that have a name here: of a process, and of a device.  Any other keeps its own name.
 _OF_PROCESS = {
     "rss": "rss_bytes", "uss": "uss_bytes", "pss": "pss_bytes", "anonymous": "anonymous_bytes",
@@ -101,7 +107,7 @@ def name_metric(name: str, units: Units, file: Path, *, has_unit: bool = False) 
 
 def _name_size(name: str, units: Units, file: Path, *, has_unit: bool) -> Named:
     meaning = meaning_of(name)
-    stem, unit = split_unit(name)
+    stem, unit = split_unit(_RESERVED.sub(r"\1_", name))
     given = units.by_name.get(name)
     if name in units.totals:
         return Named(used_metric(meaning), units.totals[name] / 100)
@@ -110,7 +116,7 @@ def _name_size(name: str, units: Units, file: Path, *, has_unit: bool) -> Named:
     if given is None and not unit and (meaning.is_percent or _MONITOR_PERCENT.search(name)):
         return Named(name if name.endswith("_percent") else f"{name}_percent")
     if given == 0 or (given is None and not unit and _is_count(name, meaning)):
-        return Named(_place(name))
+        return Named(_COUNTERS.get(name.lower()) or _place(name))
     factor, note = _bytes_factor(name, unit, units, file) if given is None else (given, "")
     return Named(_rename(stem, meaning), factor, note)
 
@@ -173,12 +179,3 @@ def _device_before(text: str) -> str:
     kind = re.search(r"xpu|mps", text.lower())
     digits = re.findall(r"\d+", text)
     return f"{kind[0] if kind else 'cuda'}{digits[-1] if digits else '0'}"
-
-
-def tell_running_totals(names: Mapping[str, Named | None]) -> str:
-    """Say which metrics were left out because they only ever count up; empty if none was."""
-    left = [name for name, named in names.items() if named is None]
-    if not left:
-        return ""
-    shown = ", ".join(left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
-    return f"left out, since they are running totals or not asked for: {shown}"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from phaseprof.analysis.event_files import read_scalars
-from phaseprof.analysis.imports.builder import Builder
-from phaseprof.analysis.imports.csv_files import tell_left_out
+from phaseprof.analysis.imports.builder import Builder, tell_left_out
 from phaseprof.analysis.imports.limits import fail
 from phaseprof.analysis.imports.names import is_about_memory
 from phaseprof.analysis.imports.readings import Readings
@@ -23,7 +22,6 @@ def read_event_files(where: Path, units: Units) -> list[Readings]:
 
     Raises:
         ImportFailure: no tag is about memory, or no file can be read.
-        MissingExtra: the ``tensorboard`` package is not installed.
     """
     folder = read_scalars(where)
     builder = Builder(where, units, point="scalars")

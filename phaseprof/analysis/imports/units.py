@@ -23,6 +23,13 @@ _NUMBER = r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:[eE][-+]?\d{1,4})?"
 _QUANTITY = re.compile(rf"\s*({_NUMBER})\s*([A-Za-z]+|%)?(?:\s*/\s*({_NUMBER})\s*([A-Za-z]+)?)?\s*\Z")
 _THOUSANDS = re.compile(r"[-+]?\d{1,3}(?:,\d{3})+(?:\.\d*)?\Z")
 _LONGEST_CELL = 100
+# What stands in a cell, in small letters, where nothing was measured.
+NO_VALUE = frozenset({
+    "", "-", "--", "nan", "null", "none", "n/a", "[n/a]", "[not supported]", "<unknown>", "inf", "-inf", "infinity",
+    "-infinity",
+})  # fmt: skip
+# Sysstat writes the unit before the word.
+_KB_BEFORE = re.compile(r"kb(?:mem|avail|swp|buff|cach|comm|act|inact|dirty|anon|slab|kstack|pgtbl|vmused)")
 
 
 @dataclass(frozen=True)
@@ -95,6 +102,8 @@ def split_unit(name: str) -> tuple[str, str]:
     camel = re.match(r"(.*[a-z])(Bytes|[kKMGT]i?B)\Z", name)
     if camel:
         return camel[1], camel[2]
+    if _KB_BEFORE.match(name.lower()):
+        return name, "kb"
     # Behind another word, as in rss_mb_mean, the unit is as good; the name then stays whole.
     inside = re.search(r"(?:^|[_./ -])([kmgt]i?b|bytes)(?=[_./ -])", name, re.IGNORECASE)
     return (name, inside[1]) if inside else (name, "")
