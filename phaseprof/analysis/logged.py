@@ -39,7 +39,7 @@ def _finding(process: ProcessRun, symptom: Symptom, owner: str, horizon: Horizon
     left = left_of(process, owner, AT)
     finding = Finding(
         "leak", "gpu" if is_device else "native", None, owner if is_device else None, metric=symptom.key,
-        slope=judgement.slope, slope_low=judgement.slope_low, slope_high=judgement.slope_high,
+        slope=judgement.slope, slope_low=judgement.slope_low, slope_high=judgement.slope_high, bytes_slope=judgement.slope,
         since_generation=judgement.since, confidence=judgement.confidence,
         eta_s=horizon.seconds_left(judgement.slope, of=left) if left is not None or owner == "process" else None,
         advice=advise(known_as, None, ()), evidence=(symptom.evidence,),

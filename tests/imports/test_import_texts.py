@@ -240,7 +240,7 @@ def test_settings_in_a_row_are_no_readings(tmp_path: Path) -> None:
 
     run = judged(tmp_path, lines(row), name="result.json")
 
-    assert (run.status(), run.can_be_judged) == (NOT_SAID, False)
+    assert (run.status(), run.answer()) == (NOT_SAID, "not judged")
     assert judged(tmp_path / "again", lines(row), "perf.ram_util_percent=64GiB", name="again.json").status() == LEAK
 
 
