@@ -6,6 +6,8 @@ from phaseprof.live.suspects import Suspects
 
 # How long it may take, as far as that is known before.
 LIMIT_S = 2.0
+# Less growth than this may be taken back by anybody.
+FELT_BYTES = 1 << 20
 
 
 def tells_enough(suspects: Suspects, each_ns: int, limit_s: float) -> bool:
@@ -25,4 +27,7 @@ def is_torn_down(suspects: Suspects) -> bool:
     """Whether memory in use fell by half of its growth since the last generation: what is left tells nothing."""
     memory, read = suspects.series("malloc_in_use_bytes"), suspects.reader_of("malloc_in_use_bytes")
     now = None if read is None else read()
-    return memory is not None and now is not None and now < (memory.last + memory.values[0]) / 2 < memory.last
+    if memory is None or now is None:
+        return False
+    grown = memory.last - memory.values[0]
+    return grown >= FELT_BYTES and now < memory.last - grown / 2

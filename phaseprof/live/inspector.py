@@ -343,7 +343,7 @@ class Inspector:
     # --- the end ----------------------------------------------------------------------------------------------------
 
     def finish(self, *, limit_s: float = float("inf")) -> None:
-        """Complete what waits, because findings are asked for, or a recording is closed, now that no phase is running."""
+        """Complete what waits, because findings are asked for, or a recording is closed, and no phase is running."""
         if not tells_enough(self.suspects, FIRST_COST["heap walk"], limit_s):
             return
         self._recorder.fold()
