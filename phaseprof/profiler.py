@@ -23,6 +23,7 @@ from phaseprof.units import MB
 
 if TYPE_CHECKING:
     from phaseprof.recording.model import ProcessRun
+    from phaseprof.report.findings import FindingsReport
     from phaseprof.report.text import Report
 
 
@@ -39,7 +40,19 @@ UNSET = Unset()
 class Findings(tuple[Finding, ...]):
     """Findings in the order of their rank; ``str()`` is the printed text, ``to_dict()`` the JSON data."""
 
-    __slots__ = ()
+    _report: FindingsReport | None = None
+
+    @property
+    def conclusion(self) -> str:
+        """One sentence without its full stop: what was found, or why nothing can be said."""
+        return self._report.conclusion if self._report is not None else ""
+
+    @classmethod
+    def of(cls, report: FindingsReport) -> Findings:
+        """Make findings of their report."""
+        found = cls(entry.finding for entry in report.entries)
+        found._report = report
+        return found
 
     def to_dict(self) -> dict[str, object]:
         """Return the versioned JSON data."""
@@ -48,7 +61,7 @@ class Findings(tuple[Finding, ...]):
     def __str__(self) -> str:
         from phaseprof.report.findings import build_findings
 
-        return str(build_findings(self))
+        return str(self._report or build_findings(self))
 
 
 class Profiler:
@@ -276,14 +289,14 @@ class Profiler:
         """
         self._session.finish()  # before anything is imported: our own modules are no growth of the program's
         from phaseprof.analysis.findings import find_leaks
+        from phaseprof.report.findings import DISABLED as UNMEASURED
+        from phaseprof.report.findings import build_findings
 
-        return Findings(
-            find_leaks(
-                self._session.recorder.model,
-                leak_threshold_mb=self._session.settings.leak_threshold_mb,
-                least_bytes=least_bytes,
-            )
-        )
+        model = self._session.recorder.model
+        threshold = self._session.settings.leak_threshold_mb
+        found = find_leaks(model, leak_threshold_mb=threshold, least_bytes=least_bytes)
+        is_disabled = not self._session.enabled and model.n_records <= 1  # the header
+        return Findings.of(build_findings(found, process=model, unmeasured=UNMEASURED if is_disabled else ""))
 
     def report(self) -> Report:
         """The final summary as data; of a profiler that was never enabled, that nothing was measured."""

@@ -19,6 +19,7 @@ from phaseprof.analysis.levels import find_companion, find_place
 from phaseprof.analysis.limits import COUNTER_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
 from phaseprof.analysis.naming import BLOCK_BYTES, advise, counted_phase, summarise
+from phaseprof.analysis.paths import place_of_growth
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording.model import OUTSIDE, ProcessRun
@@ -84,7 +85,7 @@ def counter_causes(
         if place is not None:
             plain = replace(plain, subject=place.subject, holder=tuple(place.holder.steps))
         joined = _joined(plain, symptom, companion)
-        told = " (as one look at the end tells: about as many are there)" if place is not None else ""
+        told = "; named from a single look at the end: about as many are there" if place is not None else ""
         found.append(replace(joined, summary=joined.summary + told))
     every = [*known, *found]
     native = _dead(process, symptoms, every, horizon) or _native(process, symptoms, every, horizon)
@@ -280,7 +281,9 @@ def _unexplained(
     )  # fmt: skip
     if 0 <= holder.bound_length < holder.bound:
         finding = replace(finding, verdict="filling", eta_s=None)
-    return replace(finding, summary=f"{summarise(finding, rate)} (as one look at the end tells: as much lies there)")
+    held = place_of_growth(finding.holder)
+    told = f"named from a single look at the end: {held or 'what is there'} holds about as much as memory grew"
+    return replace(finding, summary=f"{summarise(finding, rate)}; {told}")
 
 
 def _what_was_seen(process: ProcessRun) -> str:

@@ -7,7 +7,9 @@ from collections.abc import Container, Mapping
 
 from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, WRITTEN, Cause, carries
 from phaseprof.analysis.intervals import ABLE
+from phaseprof.analysis.paths import place_of_growth
 from phaseprof.analysis.symptoms import Symptom
+from phaseprof.recording.model import OUTSIDE
 from phaseprof.records import NODE_BYTES, Finding
 from phaseprof.units import format_bytes, format_duration
 
@@ -189,21 +191,20 @@ def counted_phase(symptoms: Mapping[str, Symptom]) -> str | None:
 
 
 ADVICE = {
-    "objects": "Let go of old {subject} where they are kept{where}, or bound what keeps them.",
-    "tensors": "Keep what you need of each tensor, not the tensor: .item() or float() for logging, .detach().cpu() "
-    "for data; clear or bound what keeps them{where}.",
-    "arrays": "Clear or bound what keeps the arrays{where}; copy a small slice instead of keeping a view of a "
-    "large array.",
-    "autograd graph": "Break the graph before keeping the tensor{where}: .detach() where a device sync would hurt, "
-    ".item() or float() for logging, torch.no_grad() around collection, zero_grad(set_to_none=True) for gradients.",
-    "container": "Bound it, or remove entries that are done with{where}: deque(maxlen=...), lru_cache(maxsize=...), "
-    "pop on completion.",
-    "garbage": "These are reference cycles that only a full collection frees, and collections are too rare: break the "
-    "cycle (weakref, or clear the back reference), or call gc.collect() at the end of a generation.",
-    "native": "No Python object explains it: look at extensions and bindings used in this phase for a missing free, "
-    "close or reset; tools that trace malloc (heaptrack, memray --native) name the caller.",
-    "unseen": "What Python holds was not looked at often enough within the budget to say what it is: let the run go "
-    "on, raise budget (PHASEPROF_BUDGET=0.2), or track() the suspects by name.",
+    "objects": "Remove {subject} from {place} when you are done with them, or bound it.",
+    "tensors": "Clear or bound {place}, and keep what you need of each tensor, not the tensor itself: .item() or "
+    "float() for logging, .detach().cpu() for data.",
+    "arrays": "Clear or bound {place}; if a small slice is what you need, copy it: a view keeps the whole array.",
+    "autograd graph": "Detach what goes into {place}: .detach() where a device sync would hurt, .item() or float() for "
+    "logging; collect experience under torch.no_grad(), and clear gradients with zero_grad(set_to_none=True).",
+    "container": "Bound {place} or remove entries that you are done with: deque(maxlen=...), lru_cache(maxsize=...), "
+    "or pop on completion.",
+    "garbage": "Only a full collection frees these reference cycles, and collections are too rare: break the cycle "
+    "(weakref, or clear the back reference), or call gc.collect() at the end of a generation.",
+    "native": "No Python object explains it: look for a missing free, close or reset in the extensions that this phase "
+    "uses; heaptrack and memray --native name the caller.",
+    "unseen": "There was no room in the budget to look at what Python holds. Run longer, raise the budget "
+    "(PHASEPROF_BUDGET=0.2), or track() what you suspect.",
     "logged": "The log holds only the memory of the process, so it cannot say what grows: record a run with phaseprof.",
     "logged container": "The log holds only the memory of the container, so it cannot say which process of it grows: "
     "record a run with phaseprof.",
@@ -215,8 +216,8 @@ ADVICE = {
     "memory snapshot with stacks for the allocation site.",
     "children": "Close and join child processes after use; give forked workers arrays instead of lists of Python "
     "objects, whose reference counts make every page their own.",
-    "descriptors": "Close files, sockets and mappings when done with them (a with block), or bound what keeps "
-    "them{where}.",
+    "descriptors": "Close files, sockets and mappings when you are done with them (use a with block), or bound "
+    "{place}.",
     "threads": "Shut executors and threads down after use (with ThreadPoolExecutor(...) as pool:, or shutdown()).",
     "shared memory": "Close and unlink each segment when its reader is done.",
     "fragmentation": "Freed memory stays with the allocator: MALLOC_ARENA_MAX=2, malloc_trim(0), or another "
@@ -225,9 +226,9 @@ ADVICE = {
 
 
 def advise(kind: str, subject: str | None, holder: tuple[str, ...]) -> str:
-    """Return what to do about a finding of this kind."""
-    where = f" ({' '.join(holder[:-1][-2:])})" if len(holder) > 1 else ""
-    return ADVICE[kind].format(subject=f"{subject} objects" if subject else "objects", where=where)
+    """Return what to do about a finding of this kind, naming the attribute to change where it is known."""
+    place = place_of_growth(holder) or "whatever keeps them"
+    return ADVICE[kind].format(subject=f"{subject} objects" if subject else "objects", place=place)
 
 
 # --- the sentence -----------------------------------------------------------------------------------------------------
@@ -255,28 +256,30 @@ _IMPLIED = {None, "Process", "ForkProcess", "SpawnProcess", "Thread", "SharedMem
 _BY_KIND = {
     "objects": ("objects", True), "tensors": ("tensors", True), "arrays": ("arrays", True),
     "autograd graph": ("autograd graphs", True), "garbage": ("dead cycles", True), "container": ("a container", False),
-    "native": ("native memory", False), "unseen": ("memory of an unknown kind", False),
+    "native": ("native memory", False), "unseen": ("memory", False),
     "logged": ("memory of the process", False), "logged container": ("memory of the container", False),
     "logged host": ("memory of the machine", False), "logged device": ("device memory", False),
     "gpu": ("device memory", False),
     "fragmentation": ("freed memory that the allocator keeps", False), "children": ("child processes", True),
     "descriptors": ("file descriptors", True), "threads": ("threads", True), "shared memory": ("shared memory", False),
 }  # fmt: skip
-_BEGUN = {"children": "started", "threads": "started", "descriptors": "opened", "shared memory": "made"}
+_BEGUN = {"children": "started", "threads": "started", "descriptors": "opened", "shared memory": "created"}
 # A verdict as a verb, of one thing and of several.
 _VERBS = {
     "leak": ("leaks", "leak"), "filling": ("fills up", "fill up"),
-    "growing": ("grows, not (yet) a leak", "grow, not (yet) a leak"),
+    "growing": ("is still rising, but too little to call a leak", "are still rising, but too little to call a leak"),
     "plateau": ("has levelled off", "have levelled off"), "sawtooth": ("goes up and down", "go up and down"),
     "step": ("rose once", "rose once"), "stable": ("stays level", "stay level"),
     "expectation": ("is not as many as expected", "are not as many as expected"),
     "slowdown": ("slows down", "slow down"),
-    "too short": ("grows, too short a time to judge", "grow, too short a time to judge"),
+    "too short": ("grew, in too few readings to judge", "grew, in too few readings to judge"),
 }  # fmt: skip
 
 
 def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = None) -> str:
-    """Say a finding in one sentence.
+    """Say a finding in one sentence: what grows, where, how fast, since when, and how long memory lasts.
+
+    Who holds it takes lines of its own: see :mod:`phaseprof.analysis.paths`.
 
     Args:
         finding: all of it but the sentence.
@@ -284,13 +287,19 @@ def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = No
         known_as: a key of ``ADVICE`` that says what is known of it, where that is less than its kind.
     """
     what, is_plural = _name_subject(finding, known_as)
-    begun = _BEGUN.get(finding.kind, "filled" if _is_one_container(finding) else "born")
-    where = f" {begun} in phase {finding.phase!r}" if finding.phase else ""
+    begun = _BEGUN.get(finding.kind, "filled" if _is_one_container(finding) else "created")
+    where = f" {begun} {_phase_words(finding.phase)}" if finding.phase else ""
     rate = _rate_text(finding, bytes_slope)
     since = f" since generation {finding.since_generation}" if finding.since_generation is not None else ""
-    holder = f"; held by {' '.join(finding.holder)}" if finding.holder else ""
     eta = f"; memory runs out in about {format_duration(finding.eta_s)}" if finding.eta_s is not None else ""
-    return f"{what}{where} {_VERBS[finding.verdict][is_plural]}{rate}{since}{holder}{eta}"
+    if known_as == "unseen":
+        where = f" {_phase_words(finding.phase)}" if finding.phase else ""
+        return f"Memory grows{where}{rate}{since}; what holds it was not examined (budget){eta}"
+    return f"{what}{where} {_VERBS[finding.verdict][is_plural]}{rate}{since}{eta}"
+
+
+def _phase_words(phase: str) -> str:
+    return "outside any phase" if phase == OUTSIDE else f"in {phase}"
 
 
 def _is_one_container(finding: Finding) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from phaseprof.analysis.paths import places_of
 from phaseprof.cli.judged import CLEAN, LEAK, WRONG_USE, JudgedRun, judge_run
 from phaseprof.cli.output import emit, emit_json
 from phaseprof.report.findings import LEAST_READINGS
@@ -64,7 +65,10 @@ def _lines(judged: JudgedRun) -> list[str]:
     for process, found in zip(judged.run.processes, judged.findings, strict=True):
         header = process.header
         where = f"rank {header.rank}, pid {header.pid}: " if several and header else ""
-        lines += [f"{where}{finding.verdict}: {finding.summary}" for finding in found]
+        for finding in found:
+            lines.append(f"{where}{finding.verdict}: {finding.summary}")
+            places = [str(place) for place in places_of(finding.holder)]
+            lines += [f"  {'held by' if at == 0 else '       '} {place}" for at, place in enumerate(places)]
     told = {finding.summary for found in judged.findings for finding in found}
     lines += [f"expectation: {broken}" for broken in judged.broken() if str(broken) not in told]
     lines += [f"watched name {name!r} was never found: {why}" for name, why in judged.missing()]

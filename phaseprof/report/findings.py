@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from phaseprof.analysis.answers import answer
 from phaseprof.analysis.naming import unit_words
+from phaseprof.analysis.paths import places_of
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import Evidence, Finding
-from phaseprof.report.access import count_generations
-from phaseprof.report.text import Report, Style, clean, count_text, entry, fit, section, text_width, wrap
-from phaseprof.units import format_bytes, format_duration, format_signed_bytes
+from phaseprof.records import Finding
+from phaseprof.report.access import GENERATION_END, count_generations
+from phaseprof.report.text import Report, Style, count_text, entry, fit, section, wrap
+from phaseprof.units import format_bytes, format_signed_bytes
 
 # Below this no verdict on a series means anything.
 LEAST_READINGS = 6
@@ -27,93 +29,109 @@ class FindingEntry:
 
 @dataclass(frozen=True)
 class FindingsReport(Report):
-    """Numbered findings, in the order given (worst first); ``n_generations`` is ``None`` if not known."""
+    """Numbered findings, in the order given (worst first), and what they come to.
 
-    derived = ("n_leaks",)
+    Attributes:
+        entries: the findings.
+        n_generations: in how many generations they were found; ``None`` if not known.
+        answer: what the recording answers to the question whether it leaks; empty if it was not asked.
+        unmeasured: why nothing was measured; empty if something was.
+    """
+
+    derived = ("n_leaks", "conclusion")
 
     entries: tuple[FindingEntry, ...]
     n_generations: int | None = None
+    answer: str = ""
+    unmeasured: str = ""
 
     @property
     def n_leaks(self) -> int:
         """Number of findings whose verdict is a leak."""
         return sum(entry.finding.verdict == "leak" for entry in self.entries)
 
+    @property
+    def n_broken(self) -> int:
+        """Number of expectations that are broken."""
+        return sum(entry.finding.verdict == "expectation" for entry in self.entries)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether enough was measured for a verdict."""
+        is_short = self.n_generations is not None and self.n_generations < LEAST_READINGS
+        known = [entry for entry in self.entries if entry.finding.verdict != "too short"]
+        is_brief = bool(self.entries) and not known
+        return not (self.unmeasured or is_short or is_brief or self.answer in ("too short", "not judged"))
+
+    @property
+    def conclusion(self) -> str:
+        """One sentence without its full stop: what was found, or why nothing can be said."""
+        n = self.n_generations
+        over = "" if n is None else f" in {_several(n, 'generation')}"
+        if self.n_leaks:
+            return f"{_several(self.n_leaks, 'leak')} found{over}"
+        if self.unmeasured:
+            return self.unmeasured
+        if self.n_broken:
+            found = f"No leak found{over}" if self.is_judged else f"Too short to judge leaks{over}"
+            return f"{found}, but {_several(self.n_broken, 'expected count')} {_are(self.n_broken)} broken"
+        if not self.is_judged:
+            return self._unjudged(over)
+        return f"No leak found{over}"
+
+    def _unjudged(self, over: str) -> str:
+        if self.answer == "not judged":
+            return f"Not judged: no counter of memory was read over half of the run{over}"
+        return f"Too short to judge: a verdict needs {LEAST_READINGS} generations or more" + (
+            "" if self.n_generations is None else f", {self.n_generations:,} {_were(self.n_generations)} recorded"
+        )
+
     def render(self, style: Style) -> str:
         """Lay the findings out as text."""
-        lines = [] if self.n_leaks else [self._clean_line(style)]
+        lines = [] if self.n_leaks else [f"{self.conclusion}."]
         for number, item in enumerate(self.entries, 1):
             lines += [*([""] if lines else []), *_entry_lines(number, item, style)]
         title = f"FINDINGS: {len(self.entries)}" if self.entries else "FINDINGS"
-        return section(title, "good" if self._is_clean else "findings", lines, style)
+        is_clean = self.is_judged and not self.n_leaks and not self.n_broken
+        return section(title, "good" if is_clean else "findings", lines, style)
 
-    @property
-    def _is_clean(self) -> bool:
-        judged = [entry for entry in self.entries if entry.finding.verdict != "too short"]
-        return not self.n_leaks and not self.is_short and len(judged) == len(self.entries)
 
-    @property
-    def is_short(self) -> bool:
-        """Whether there were too few generations for a verdict."""
-        return self.n_generations is not None and self.n_generations < LEAST_READINGS
+def _several(n: int, noun: str) -> str:
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
-    def _clean_line(self, style: Style) -> str:
-        n = self.n_generations
-        if n == 0:
-            return "No leak found, but no generation was recorded: there is nothing to judge by."
-        over = "" if n is None else f" in {n:,} generation{'s' if n != 1 else ''}"
-        if not self.entries and not self.is_short:
-            return f"No leak found{over}."
-        if all(entry.finding.verdict == "too short" for entry in self.entries):
-            return f"No leak found{over}, but the run is too short to say there is none."
-        return f"No leak found{over}; what follows is good to know."
+
+def _are(n: int) -> str:
+    return "is" if n == 1 else "are"
+
+
+def _were(n: int) -> str:
+    return "was" if n == 1 else "were"
 
 
 def _entry_lines(number: int, item: FindingEntry, style: Style) -> list[str]:
+    """Lay out one finding: what, in a headline and a sentence; who holds it; what to do; and what it rests on."""
     f = item.finding
     what = f"{number}. {f.verdict.upper()} ({f.kind})" + (f" in {f.phase}" if f.phase else "")
     lines = [fit(what + (f": {f.subject}" if f.subject else ""), style.width, style)]
-    fields = [("", f.summary), ("Subject", f.subject or ""), ("Phase", f.phase or "")]
-    fields = fields[:1] if text_width(clean(what + (f.subject or ""), style)) < style.width - 2 else fields
-    for name, text in fields:
-        lines += _entry(name, text, style)
+    lines += [f"   {line}" for line in wrap(f"{f.summary.rstrip('.')}.", style.width - 3, style)]
     lines += holder_lines(f.holder, style)
     for name, text in _facts(item, style):
-        lines += _entry(name, text, style)
+        lines += entry(name, text, style, name_width=_FIELD_WIDTH) if text else []
     return lines
-
-
-def _entry(name: str, text: str, style: Style) -> list[str]:
-    if not text:
-        return []
-    if name:
-        return entry(name, text, style, name_width=_FIELD_WIDTH)
-    return [f"   {line}" for line in wrap(text, style.width - 3, style)]
 
 
 def _facts(item: FindingEntry, style: Style) -> list[tuple[str, str]]:
     f = item.finding
-    eta = f"reached in {format_duration(f.eta_s)} at this rate" if f.eta_s is not None else ""
-    since = "" if item.since is None else f"generation {item.since}"
-    return [
-        ("Growth", slope_text(f)), ("Since", since), ("Limit", eta), ("Site", f.site or ""), ("Advice", f.advice),
-        ("Evidence", evidence_text(f.evidence, style)), ("Rule", rule_text(f)),
-    ]  # fmt: skip
+    return [("Made at", f.site or ""), ("To do", f.advice), ("Seen", evidence_text(f, style))]
 
 
 def holder_lines(holder: Sequence[str], style: Style, *, name: str = "Held by") -> list[str]:
-    """Lay out a holder path: on one line where it fits, else one step a line, each step further in."""
-    if not holder:
-        return []
-    first = f"   {name + ':':<{_FIELD_WIDTH}} "
-    steps = [clean(step, style) for step in holder]
-    whole = first + " ".join(steps)
-    if text_width(whole) <= style.width:
-        return [whole]
+    """Lay out a holder path, one place a line, each named as a program would write it."""
+    lead = f"   {name + ':':<{_FIELD_WIDTH}} "
     lines = []
-    for depth, step in enumerate(steps):
-        lead = first if depth == 0 else " " * (len(first) + 2 * min(depth, 8))
-        lines.append(lead + fit(step, style.width - len(lead), style))
+    for place in places_of(holder):
+        lines.append(lead + fit(str(place), style.width - len(lead), style))
+        lead = " " * len(lead)
     return lines
 
 
@@ -145,14 +163,24 @@ def metric_text(metric: str) -> str:
     return metric.partition("@")[0] if metric.startswith("container/") else metric
 
 
-def evidence_text(evidence: Sequence[Evidence], style: Style) -> str:
-    """Write the series behind a finding: metric, first and newest reading, point."""
+def evidence_text(finding: Finding, style: Style) -> str:
+    """Write what a finding rests on: the series that decided, and one more that names what grows.
+
+    What comes with it (locks, random states, the parts of an object) tells nobody anything, and is left to the JSON.
+    """
+    voted = [e for e in finding.evidence if e.metric == finding.metric and e.values]
+    others = [e for e in finding.evidence if e.metric != finding.metric and e.values and _helps(e.metric)]
     parts = []
-    for e in evidence:
-        if e.values:
-            ends = (value_text(e.metric, e.values[0]), value_text(e.metric, e.values[-1]))
-            parts.append(f"{metric_text(e.metric)} {ends[0]} {style.mark('arrow')} {ends[1]} at {e.point}")
+    for e in (*voted[:1], *others[:1]):
+        ends = (value_text(e.metric, e.values[0]), value_text(e.metric, e.values[-1]))
+        where = "" if e.point == GENERATION_END else f" at {e.point}"
+        n = f"{len(e.values)} readings" if len(e.values) > 1 else "1 reading"
+        parts.append(f"{metric_text(e.metric)} {ends[0]} {style.mark('arrow')} {ends[1]} in {n}{where}")
     return "; ".join(parts)
+
+
+def _helps(metric: str) -> bool:
+    return not metric.startswith("count/")
 
 
 def rule_text(finding: Finding) -> str:
@@ -165,7 +193,27 @@ def rule_text(finding: Finding) -> str:
     return f"{finding.verdict} by {metric_text(finding.metric)}{n}{sure}"
 
 
-def build_findings(findings: Sequence[Finding], *, process: ProcessRun | None = None) -> FindingsReport:
-    """Report findings in the order given; ``process`` tells in how many generations they were found."""
+DISABLED = "Nothing was measured: the profiler is disabled"
+
+
+def build_findings(
+    findings: Sequence[Finding], *, process: ProcessRun | None = None, unmeasured: str = ""
+) -> FindingsReport:
+    """Report findings in the order given.
+
+    Args:
+        findings: what was found.
+        process: tells in how many generations, and whether that is enough to say so.
+        unmeasured: why nothing was measured, if that is known better than by an empty recording.
+    """
     entries = (FindingEntry(f, None if f.since_generation is None else str(f.since_generation)) for f in findings)
-    return FindingsReport(tuple(entries), None if process is None else count_generations(process))
+    if process is None:
+        return FindingsReport(tuple(entries), unmeasured=unmeasured)
+    unmeasured = unmeasured or _why_unmeasured(process)
+    return FindingsReport(tuple(entries), count_generations(process), answer(process, findings), unmeasured)
+
+
+def _why_unmeasured(process: ProcessRun) -> str:
+    if process.series or process.first_counts or process.snapshots:
+        return ""
+    return "Nothing was measured: no phase, checkpoint or generation was entered"

@@ -88,12 +88,12 @@ def _banner(run: Run, ranks: Sequence[RankRow], parts: Sequence[ProcessPart]) ->
     if not ranks:
         words, kind = "Nothing was recorded: the run has no process.", "warn"
     elif len(ranks) == 1:
-        words = verdict_words(parts[0].process, parts[0].report.summary)
-        kind = tone(parts[0].process, parts[0].report.summary)
+        words = verdict_words(parts[0].report.summary)
+        kind = tone(parts[0].report.summary)
     elif n_leaks:
         words, kind = f"{plural(n_leaks, 'leak')} found in {leaking} of {plural(len(ranks), 'process')}", "bad"
     else:
-        tones = {tone(part.process, part.report.summary) for part in parts}
+        tones = {tone(part.report.summary) for part in parts}
         kind = "warn" if "warn" in tones else "good"
         words = f"No leak found in {plural(len(ranks), 'process')}" + (", but read on" if kind == "warn" else "")
     header = parts[0].report.header if parts else None

@@ -237,8 +237,8 @@ def test_memory_that_no_object_explains_is_native() -> None:
 @pytest.mark.parametrize(
     ("looked_at", "begins", "advice"),
     [
-        ({"arrays_bytes": 1e6}, "Native memory", "No Python object explains it"),
-        ({"n_objects": 1e6}, "Memory of an unknown kind", "What Python holds was not looked at often enough"),
+        ({"arrays_bytes": 1e6}, "Native memory leaks", "No Python object explains it"),
+        ({"n_objects": 1e6}, "Memory grows", "There was no room in the budget"),
     ],
 )  # fmt: skip
 def test_memory_is_called_native_only_where_python_was_looked_at(
@@ -246,7 +246,7 @@ def test_memory_is_called_native_only_where_python_was_looked_at(
 ) -> None:
     (finding,) = native(malloc_in_use_bytes=rising(MIB, 1e8), **looked_at)
 
-    assert finding.summary.startswith(f"{begins} leaks: +1.00 MiB a generation since generation ")
+    assert finding.summary.startswith(f"{begins}: +1.00 MiB a generation since generation ")
     assert finding.advice.startswith(advice)
 
 
@@ -290,7 +290,7 @@ def test_buffers_of_python_that_nobody_is_known_to_hold_are_told_by_the_counter(
     (by_python,) = native(**walked, **{"untracked/bytes_bytes": rising(4 * MIB)})
     (by_nobody,) = native(**walked)
 
-    assert by_python.advice.startswith("What Python holds was not looked at often enough")
+    assert by_python.advice.startswith("There was no room in the budget")
     assert by_nobody.advice.startswith("No Python object explains it")
 
 

@@ -33,9 +33,9 @@ def test_what_it_frees_is_named_with_its_phase() -> None:
 
     assert (finding.verdict, finding.kind, finding.subject, finding.phase) == ("leak", "garbage", "Rollout", "collect")
     assert (finding.slope, finding.slope_unit, finding.holder) == (MIB, "bytes/generation", ())
-    assert finding.advice.startswith("These are reference cycles")
+    assert finding.advice.startswith("Only a full collection frees these reference cycles")
     assert finding.summary == (
-        "Dead cycles of Rollout born in phase 'collect' leak: +1.00 MiB a generation since generation 0 "
+        "Dead cycles of Rollout created in collect leak: +1.00 MiB a generation since generation 0 "
         "(a collection at the end freed 9.00 MiB, and 28 of 30 that were asked)"
     )
 

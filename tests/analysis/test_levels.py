@@ -46,8 +46,8 @@ def test_arrays_that_come_to_the_growth_are_named() -> None:
     assert (finding.verdict, finding.kind, finding.subject, finding.phase) == ("leak", "arrays", "ndarray", "load")
     assert finding.holder == MEMO
     assert finding.slope == pytest.approx(MIB)
-    assert finding.summary.endswith("(as one look at the end tells: as much lies there)")
-    assert finding.advice.startswith("Clear or bound what keeps the arrays")
+    assert finding.summary.endswith("; named from a single look at the end: memo holds about as much as memory grew")
+    assert finding.advice.startswith("Clear or bound memo")
 
 
 def test_storages_are_named_as_arrays_are() -> None:
@@ -178,8 +178,8 @@ def test_small_objects_that_nothing_explains_are_told() -> None:
     (finding,) = blocks(5000.0)
 
     assert (finding.verdict, finding.kind, finding.subject, finding.phase) == ("leak", "objects", None, "tokenize")
-    assert finding.summary.startswith("Memory of an unknown kind born in phase 'tokenize' leaks: ")
-    assert finding.advice.startswith("What Python holds was not looked at often enough")
+    assert finding.summary.startswith("Memory grows in tokenize: ")
+    assert finding.advice.startswith("There was no room in the budget to look at what Python holds")
 
 
 @pytest.mark.parametrize(("slope", "is_told"), [(1094.0, False), (1095.0, True)])
@@ -193,7 +193,7 @@ def test_a_container_of_as_many_items_is_named() -> None:
 
     assert (finding.kind, finding.subject, finding.holder) == ("container", "dict", WORDS)
     assert finding.summary.startswith(
-        "A dict filled in phase 'tokenize' leaks: +3,998 blocks of Python's allocator (about 187.41 KiB) a generation"
+        "A dict filled in tokenize leaks: +3,998 blocks of Python's allocator (about 187.41 KiB) a generation"
     )
 
 
@@ -268,7 +268,7 @@ def test_threads_are_named_by_the_objects_of_which_about_as_many_are_there() -> 
 
     assert (finding.kind, finding.subject, finding.phase) == ("threads", "Thread", "load")
     assert finding.holder == ("loader (Loader)", ".workers (list, 19)", "[-1] threading.Thread")
-    assert finding.summary.endswith("(as one look at the end tells: about as many are there)")
+    assert finding.summary.endswith("; named from a single look at the end: about as many are there")
 
 
 @pytest.mark.parametrize(("there", "is_named"), [(12, False), (13, True), (25, True), (26, False)])

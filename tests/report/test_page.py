@@ -148,7 +148,7 @@ def without_watched(record: fmt.Record) -> fmt.Record:
 def test_a_clean_run_says_so_and_what_was_looked_at() -> None:
     page = page_of(list(map(without_watched, unwatched_records())))
 
-    assert "No leak found in 5 generations, but the run is too short to say there is none" in page.text
+    assert "Too short to judge: a verdict needs 6 generations or more, 5 were recorded" in page.text
     assert "What was looked at:" in page.text
     assert "the allocator of cuda0" in page.text
     assert "No class was watched" in page.text
@@ -157,13 +157,13 @@ def test_a_clean_run_says_so_and_what_was_looked_at() -> None:
 def test_a_broken_expectation_is_not_called_clean() -> None:
     page = page_of(leaky_records())
 
-    assert "No leak found in 5 generations, but 1 expected count is broken" in page.text
+    assert "5 were recorded, but 1 expected count is broken" in page.text
 
 
 def test_a_recording_without_generations_claims_nothing() -> None:
     page = page_of([header()])
 
-    assert "there is nothing to judge by" in page.text
+    assert "Nothing was measured: no phase, checkpoint or generation was entered" in page.text
     assert "No memory reading was recorded" in page.text
 
 

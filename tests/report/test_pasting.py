@@ -70,9 +70,9 @@ def test_only_leaks_are_pasted(leaky: ProcessRun, leak: Finding) -> None:
 
 
 def test_a_generation_has_the_user_s_number(leaky: ProcessRun, leak: Finding) -> None:
-    text = build.build_findings([replace(leak, since_generation=3)], process=leaky).render(Style())
+    text = build.build_what_to_report(leaky, [replace(leak, since_generation=103)]).render(Style())
 
-    assert "Since:    generation 3\n" in text
+    assert "- Started at generation 103\n" in text
 
 
 def test_without_items_the_table_shows_how_long_turns_took() -> None:

@@ -12,9 +12,9 @@ from phaseprof.errors import UsageError
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run
-from phaseprof.records import Finding
+from phaseprof.records import Evidence, Finding
 from phaseprof.report import build
-from phaseprof.report.findings import metric_text
+from phaseprof.report.findings import metric_text, slope_text
 from phaseprof.report.text import Style, text_width
 
 if TYPE_CHECKING:
@@ -409,13 +409,14 @@ def test_parts_are_compared_over_the_same_generations() -> None:
 def test_a_clean_run_says_how_long_it_was_watched(leaky: ProcessRun) -> None:
     report = build.build_findings([], process=leaky)
 
-    assert "No leak found in 12 generations.\n" in replace(report, n_generations=12).render(Style())
+    assert "No leak found in 12 generations.\n" in replace(report, n_generations=12, answer="no leak").render(Style())
 
 
 def test_a_short_run_without_findings_is_not_called_clean(leaky: ProcessRun) -> None:
     text = build.build_findings([], process=leaky).render(Style())
 
-    assert "No leak found in 5 generations, but the run is too short to say there is none." in text
+    assert "Too short to judge: a verdict needs 6 generations or more, 5 were recorded." in text
+    assert "No leak" not in text
     assert "✅" not in text
 
 
@@ -427,14 +428,14 @@ def test_no_address_is_printed_for_a_container() -> None:
 def test_too_short_is_not_clean(leak: Finding) -> None:
     text = build.build_findings([replace(leak, verdict="too short")]).render(Style())
 
-    assert "too short to say" in text
+    assert "Too short to judge" in text
     assert "✅" not in text
 
 
-def test_filling_is_good_to_know_and_no_leak(leak: Finding) -> None:
+def test_filling_is_no_leak(leak: Finding) -> None:
     text = build.build_findings([replace(leak, verdict="filling")]).render(Style())
 
-    assert "No leak found; what follows is good to know." in text
+    assert "\nNo leak found.\n" in text
     assert "1. FILLING (objects)" in text
 
 
@@ -450,9 +451,25 @@ def test_a_long_holder_path_has_one_step_a_line(leak: Finding) -> None:
 def test_bytes_are_written_as_bytes(leak: Finding) -> None:
     finding = replace(leak, slope=7.0 * GIB, slope_low=6.5 * GIB, slope_high=7.5 * GIB, slope_unit="bytes/generation")
 
-    text = build.build_findings([finding]).render(Style())
+    assert slope_text(finding) == "+7.00 GiB per generation (95 %: 6.50 GiB to 7.50 GiB)"
 
-    assert "+7.00 GiB per generation (95 %: 6.50 GiB to 7.50 GiB)" in text
+
+def test_what_was_never_measured_is_never_called_clean() -> None:
+    text = build.build_findings([], process=recorded()).render(Style())
+
+    assert "Nothing was measured: no phase, checkpoint or generation was entered." in text
+    assert "No leak" not in text
+
+
+def test_evidence_leaves_out_what_merely_comes_with_a_leak(leak: Finding) -> None:
+    also = tuple(Evidence("generation end", f"count/{name}", (0, 5), (1, 9)) for name in ("_thread.RLock", "PCG64"))
+    container = Evidence("generation end", "container/list@7f", (0, 5), (80, 192))
+
+    text = build.build_findings([replace(leak, evidence=(*leak.evidence, *also, container))]).render(Style())
+
+    assert "watched/TradingEnvironment 18" in text
+    assert "container/list 80" in text
+    assert "RLock" not in text
 
 
 @pytest.mark.parametrize(
@@ -468,7 +485,7 @@ def test_bytes_are_written_as_bytes(leak: Finding) -> None:
 def test_counts_are_written_with_words_that_fit_their_number(leak: Finding, slope: float, unit: str, told: str) -> None:
     finding = replace(leak, slope=slope, slope_low=slope, slope_high=slope, slope_unit=f"{unit}/generation")
 
-    assert f" {told}\n" in build.build_findings([finding]).render(Style())
+    assert slope_text(finding) == told
 
 
 def test_growth_in_the_block_to_paste_is_the_leak_s_own_where_it_is_in_bytes(leaky: ProcessRun, leak: Finding) -> None:

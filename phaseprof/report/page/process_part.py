@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from phaseprof.recording.model import ProcessRun
-from phaseprof.report.access import count_generations
 from phaseprof.report.page import charts, tables
 from phaseprof.report.page.findings import findings_list
 from phaseprof.report.page.heat import heat_chart
@@ -83,9 +82,9 @@ class ProcessPart(Part):
             element("div", element("p", "What was looked at:", class_="label"), bullet_list(looked_at(self.process)),
                     class_="looked")
         )  # fmt: skip
-        words = f"{verdict_words(self.process, summary)}."
+        words = f"{verdict_words(summary)}."
         verdict = (
-            element("p", words, class_=f"verdict {tone(self.process, summary)}") if not self.is_alone else Html("")
+            element("p", words, class_=f"verdict {tone(summary)}") if not self.is_alone else Html("")
         )
         found = findings_list(summary.findings, prefix=self.prefix)
         return section(self.prefix, "findings", "Findings", verdict, looked, found)
@@ -118,30 +117,19 @@ def _first_metric(summary: SummaryReport) -> str:
     return voted if voted.endswith("/allocated_bytes") else "anonymous_bytes"
 
 
-def verdict_words(process: ProcessRun, summary: SummaryReport) -> str:
+def verdict_words(summary: SummaryReport) -> str:
     """Say in one line what was found, and on what grounds."""
-    n = count_generations(process)
-    over = f" in {plural(n, 'generation')}" if n else ""
-    report = summary.findings
-    if report.n_leaks:
-        return f"{plural(report.n_leaks, 'leak')} found{over}"
-    if not n:
-        return "No leak found, but no generation was recorded: there is nothing to judge by"
-    broken = summary.counts.n_broken
-    if broken:
-        return f"No leak found{over}, but {plural(broken, 'expected count')} {'is' if broken == 1 else 'are'} broken"
-    if (report.entries or report.is_short) and all(e.finding.verdict == "too short" for e in report.entries):
-        return f"No leak found{over}, but the run is too short to say there is none"
-    return f"No leak found{over}" + ("; what follows is good to know" if report.entries else "")
+    report, broken = summary.findings, summary.counts.n_broken
+    if broken and not report.n_leaks and not report.n_broken:
+        return f"{report.conclusion}, but {plural(broken, 'expected count')} {'is' if broken == 1 else 'are'} broken"
+    return report.conclusion
 
 
-def tone(process: ProcessRun, summary: SummaryReport) -> str:
+def tone(summary: SummaryReport) -> str:
     """Return the class that colours a process's verdict."""
     if summary.findings.n_leaks:
         return "bad"
-    judged = any(entry.finding.verdict != "too short" for entry in summary.findings.entries)
-    too_short = (bool(summary.findings.entries) or summary.findings.is_short) and not judged
-    return "warn" if summary.counts.n_broken or too_short or not count_generations(process) else "good"
+    return "warn" if summary.counts.n_broken or not summary.findings.is_judged else "good"
 
 
 def _header_facts(header: ProcessHeader) -> list[tuple[str, str]]:
