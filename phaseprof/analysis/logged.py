@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from phaseprof.analysis.limits import Horizon
 from phaseprof.analysis.naming import advise, summarise
+from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.analysis.witnesses import left_of, witnesses
 from phaseprof.recording.model import ProcessRun
@@ -39,8 +40,8 @@ def _finding(process: ProcessRun, symptom: Symptom, owner: str, horizon: Horizon
     left = left_of(process, owner, AT)
     finding = Finding(
         "leak", "gpu" if is_device else "native", None, owner if is_device else None, metric=symptom.key,
-        slope=judgement.slope, slope_low=judgement.slope_low, slope_high=judgement.slope_high, bytes_slope=judgement.slope,
-        since_generation=judgement.since, confidence=judgement.confidence,
+        slope=judgement.slope, slope_low=judgement.slope_low, slope_high=judgement.slope_high,
+        bytes_slope=judgement.slope, **since(process, symptom), confidence=judgement.confidence,
         eta_s=horizon.seconds_left(judgement.slope, of=left) if left is not None or owner == "process" else None,
         advice=advise(known_as, None, ()), evidence=(symptom.evidence,),
     )  # fmt: skip
