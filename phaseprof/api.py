@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 
 from phaseprof.errors import ExpectationError, UsageError
 from phaseprof.live.names import find_class
-from phaseprof.live.scopes import CheckpointScope, DisabledScope, GenerationScope, Items, PhaseScope
+from phaseprof.live.scopes import CheckpointScope, CountedScope, DisabledScope, GenerationScope, Items, PhaseScope
 from phaseprof.live.watching import Expected, check_expected
 from phaseprof.probes.typeinfo import type_name
 from phaseprof.profiler import Profiler
@@ -57,7 +57,7 @@ def profile_phase(name: str | F | None = None, *, items: Items = None) -> PhaseS
     return get_profiler().phase(None, items=items)(name)
 
 
-def checkpoint(label: str) -> CheckpointScope | DisabledScope:
+def checkpoint(label: str) -> CheckpointScope | CountedScope | DisabledScope:
     """Record a point, or with ``with`` a block; see :meth:`Profiler.checkpoint`."""
     profiler = _default
     return (get_profiler() if profiler is None else profiler).checkpoint(label)

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, TextIO
 from phaseprof.errors import UsageError
 from phaseprof.live import looks
 from phaseprof.live.recorder import clean_text
-from phaseprof.live.scopes import DISABLED, CheckpointScope, DisabledScope, GenerationScope, Items, PhaseScope
+from phaseprof.live.scopes import (
+    DISABLED,
+    CheckpointScope,
+    CountedScope,
+    DisabledScope,
+    GenerationScope,
+    Items,
+    PhaseScope,
+)
 from phaseprof.live.session import Session, close_all
 from phaseprof.live.settings import OnViolation, Settings, from_config, resolve
 from phaseprof.live.warn import warn_user
@@ -77,6 +85,9 @@ class Profiler:
         track_every: size tracked names every N generations.
         sample_every_s: interval of a sampling thread; ``None``: no thread.
         max_file_mb: a recording file that grows beyond it is continued in another.
+        max_pause: seconds for which a job inside the loop may keep the program waiting.
+        max_look: seconds for which the looks at the end, and those asked for, may go on.
+        min_generation_s: without declared generations, rounds of phases are gathered to this length.
 
     An argument that is not given comes from the environment (``PHASEPROF_BUDGET`` ...), then from ``[tool.phaseprof]``
     in ``pyproject.toml`` of the working folder or its repository, then from the default.  What is wrong in one of those
@@ -98,11 +109,15 @@ class Profiler:
         track_every: int | Unset = UNSET,
         sample_every_s: float | Unset | None = UNSET,
         max_file_mb: float | Unset | None = UNSET,
+        max_pause: float | Unset = UNSET,
+        max_look: float | Unset = UNSET,
+        min_generation_s: float | Unset = UNSET,
     ) -> None:
         given = {
             "run": run, "enabled": enabled, "budget": budget, "report_every": report_every,
             "leak_threshold_mb": leak_threshold_mb, "on_violation": on_violation, "track_every": track_every,
-            "sample_every_s": sample_every_s, "max_file_mb": max_file_mb,
+            "sample_every_s": sample_every_s, "max_file_mb": max_file_mb, "max_pause": max_pause, "max_look": max_look,
+            "min_generation_s": min_generation_s,
         }  # fmt: skip
         self._given: dict[str, object] = {name: value for name, value in given.items() if not isinstance(value, Unset)}
         self._open(resolve(self._given))
@@ -170,7 +185,7 @@ class Profiler:
         """
         return PhaseScope(self._session, name, items)
 
-    def checkpoint(self, label: str) -> CheckpointScope | DisabledScope:
+    def checkpoint(self, label: str) -> CheckpointScope | CountedScope | DisabledScope:
         """Record a point now; used with ``with``, record the block too.
 
         Cost: 4 µs written to a file, 0.1 µs when disabled (two shared EPYC cores, Python 3.11).

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 # Spent before any wall time has passed, so that short programs get a first look; the rest of the run pays for it by a
 # share below the one allowed, so that a run of some seconds keeps within it.
-CREDIT_NS, STEADY = 25_000_000, 0.5
+CREDIT_NS, STEADY = 20_000_000, 0.6
 # While memory in use rises and nobody is known to hold it.
-HASTE = 0.7
+HASTE = 0.75
+# What looks may take of the share whatever recording has taken: no constant cost may eat what a census is paid from.
+FOR_LOOKS = 0.3
+# Jobs that are part of recording, and do not count as looks.
+RECORDING = frozenset({
+    "points", "recording", "counters", "suspicion", "sampling",
+    "limits", "malloc", "descriptors", "threads", "children", "shared memory",
+})  # fmt: skip
 # What a reading at a boundary is taken to cost before the first.
 FIRST_READING_NS = 50_000
 
@@ -21,19 +29,38 @@ class Budget:
     Args:
         share: of wall time, for example 0.02; ``None`` admits everything.
         clock: nanoseconds, monotonic.
+        cpu_clock: nanoseconds of processor time of the calling thread, in which costs are charged: on a busy machine
+            others' work must not count for ours; by default ``clock``.
+        max_pause_s: no job that is expected to keep the program waiting for longer is admitted while its loop runs.
 
     Attributes:
         is_urgent: memory leaks, as far as the counters tell, and it is not known where.
+        left_ns: jobs that were refused for the pause they would have made, and how long it was expected to be.
+        waited_ns: how long the program was ready to run and did not, since other programs had the processors: a share
+            of that time is no time of its own.
+        longest_pause: the longest time for which a job kept the program waiting, and the job.
     """
 
-    def __init__(self, share: float | None, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        share: float | None,
+        clock: Callable[[], int],
+        *,
+        cpu_clock: Callable[[], int] | None = None,
+        max_pause_s: float = math.inf,
+    ) -> None:
         self.share = share
         self.clock = clock
+        self.max_pause_ns = math.inf if share is None else max_pause_s * 1e9
         self.is_urgent = False
+        self._cpu_clock = cpu_clock or clock
         self._began = clock()
+        self.waited_ns = 0
         self.spent_ns: defaultdict[str, int] = defaultdict(int)
         self.asked_ns: defaultdict[str, int] = defaultdict(int)
         self.skipped: Counter[str] = Counter()
+        self.left_ns: dict[str, int] = {}
+        self.longest_pause: tuple[int, str] = (0, "")
         self._inner_ns = 0
         self._is_asked = False
         self._last_ns: dict[str, int] = {}
@@ -44,22 +71,28 @@ class Budget:
         return sum(self.spent_ns.values())
 
     @property
+    def constant_ns(self) -> int:
+        """What recording and reading counters took, as distinct from looks."""
+        return sum(ns for job, ns in self.spent_ns.items() if job in RECORDING)
+
+    @property
     def wall_ns(self) -> int:
-        """Wall time since the profiler began."""
-        return self.clock() - self._began
+        """Wall time since the profiler began, without that for which the program waited for a processor."""
+        return self.clock() - self._began - self.waited_ns
 
     def room_ns(self) -> float:
-        """How much may be spent now; infinite without a bound."""
+        """How much may be spent on a look now; infinite without a bound."""
         if self.share is None:
             return float("inf")
-        return CREDIT_NS + self.earned_ns(None) - self.total_ns
+        kept_for_looks = CREDIT_NS + FOR_LOOKS * self.share * self.wall_ns - (self.total_ns - self.constant_ns)
+        return max(CREDIT_NS + self.earned_ns(None) - self.total_ns, kept_for_looks)
 
     def earned_ns(self, since: int | None) -> float:
         """What the share has come to since a moment, or since the profiler began; infinite without a bound."""
         if self.share is None:
             return float("inf")
         pace = HASTE if self.is_urgent else STEADY
-        return pace * self.share * (self.clock() - (self._began if since is None else since))
+        return pace * self.share * (self.wall_ns if since is None else self.clock() - since)
 
     def estimate_ns(self, job: str, fallback_ns: int) -> int:
         """What ``job`` cost the last time, or ``fallback_ns`` if it never ran."""
@@ -73,10 +106,20 @@ class Budget:
             fallback_ns: what it costs, as long as that was not measured.
             debt_ns: by how much it may overdraw, for a bounded job that cannot wait.
         """
+        if not self.is_short(fallback_ns, job):
+            return False
         if self.estimate_ns(job, fallback_ns) <= self.room_ns() + debt_ns:
             return True
         self.skipped[job] += 1
         return False
+
+    def is_short(self, fallback_ns: int, job: str) -> bool:
+        """Tell whether a job keeps the program waiting for less than a pause may last; one that does not is noted."""
+        cost_ns = self.estimate_ns(job, fallback_ns)
+        if cost_ns > self.max_pause_ns:
+            self.left_ns[job] = cost_ns
+            return False
+        return True
 
     @contextmanager
     def spending(self, job: str, *, asked: bool = False) -> Iterator[None]:
@@ -88,11 +131,14 @@ class Budget:
         """
         outer_inner, self._inner_ns = self._inner_ns, 0
         outer_asked, self._is_asked = self._is_asked, asked or self._is_asked
-        began = self.clock()
+        began, began_cpu = self.clock(), self._cpu_clock()
         try:
             yield
         finally:
-            took = self.clock() - began
+            took = self._cpu_clock() - began_cpu
+            pause = self.clock() - began
+            if pause > self.longest_pause[0] and not self._is_asked:
+                self.longest_pause = (pause, job)
             (self.asked_ns if self._is_asked else self.spent_ns)[job] += took - self._inner_ns
             self._last_ns[job] = took
             self._inner_ns, self._is_asked = outer_inner + took, outer_asked

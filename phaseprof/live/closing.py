@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from phaseprof.live.suspects import Suspects
 
-# How long it may take, as far as that is known before.
-LIMIT_S = 2.0
 # Less growth than this may be taken back by anybody.
 FELT_BYTES = 1 << 20
 

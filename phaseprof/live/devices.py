@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 
 from phaseprof.errors import ProbeUnavailable
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes.cuda import AcceleratorProbe, MpsProbe, open_accelerator_probe
 from phaseprof.recording.format import DEVICE_COUNTERS
 
@@ -61,6 +62,7 @@ class Devices:
         try:
             figures = self._probe.read()
         except Exception as error:  # noqa: BLE001 - a driver may fail in its own ways; the training goes on
+            raise_the_programs(error)
             self._warn(f"device memory is not measured any more: {error}")
             self._probe, self._is_lost = None, True
             return {}
@@ -72,7 +74,8 @@ class Devices:
             return {}
         try:
             found = self._probe.device_limits()
-        except Exception:  # noqa: BLE001 - as above; without limits there is no time to the end, nothing worse
+        except Exception as error:  # noqa: BLE001 - as above; without limits there is no time to the end
+            raise_the_programs(error)
             return {}
         figures: dict[str, float] = {}
         for device, limit in found.items():

@@ -16,6 +16,7 @@ from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
 from phaseprof.live.suspects import AT, COUNTED, Suspects
 from phaseprof.live.tracking import TrackList
+from phaseprof.live.visits import SHORTEST_NS
 from phaseprof.live.watching import Watched, WatchList, counts_of
 from phaseprof.probes import census, heap, sizes
 from phaseprof.probes.gc_watch import GcWatch
@@ -27,7 +28,7 @@ from phaseprof.recording import format as fmt
 COUNTERS = ("limits", "children", "descriptors", "threads", "shared memory", "malloc")
 # Jobs of a generation's end, cheapest first, with what each is taken to cost before it was measured: nanoseconds for
 # each object that the collector tracks, and how many those are where nothing tells.
-FIRST_COST = {"tracked": 10, "watched": 100, "types": 250, "heap walk": 1_100}
+FIRST_COST = {"tracked": 10, "watched": 30, "types": 250, "heap walk": 1_100}
 USUAL_HEAP = 200_000
 # Under a budget: generations between censuses, the first few closer together so that suspicion can arise.
 TYPES_EVERY, FIRST_TYPES_EVERY = 3, 2
@@ -40,6 +41,14 @@ SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
 # Allocator blocks beside those of tracked objects that may be written to while forked children share them (some 20 MB).
 MOST_SHARED_BLOCKS = 350_000
 WALKS_LATER = 12
+# Of the budget, the parts that readings at the end of a generation, and slow probes among them, may take.
+COUNTERS_PART, SLOW_PART = 0.2, 0.5
+# What readings may take before any wall time has passed: the first generations are read one by one.
+COUNTERS_CREDIT_NS = 10_000_000
+# Watched classes are counted once in so many generations and so much time, whichever is longer, whatever it costs.
+COUNT_EVERY, COUNT_EVERY_NS = 10, 10_000_000_000
+# Points are taken into the model when they are many, or twice a second; what profiling costs is written now and then.
+FOLD_AT, FOLD_EVERY_NS, COST_EVERY_NS = 2048, 500_000_000, 5_000_000_000
 # Without a budget: walk at every generation while suspicion may arise, then as seldom as a census under one.
 SETTLED, DECIDED = 4, 10
 
@@ -76,7 +85,9 @@ class Inspector:
         self._done_at: dict[str, int] = {}
         self._told_gone: set[str] = set()
         self._n_types = self._n_hasty = self._n_walks = 0
-        self._last_read = dict.fromkeys(("counters", *SLOW), self._clock())
+        self._last_read = dict.fromkeys(SLOW, self._clock())
+        self._next_at = self._fold_at = self._cost_at = 0
+        self._each_ns, self._constant_ns = 0.0, 0
         self.looks_at_boundaries = False
 
     # --- boundaries -------------------------------------------------------------------------------------------------
@@ -95,23 +106,21 @@ class Inspector:
                 return max(births.phases, key=lambda phase: births.phases[phase][0])
         return None
 
-    def has_room(self) -> bool:
-        """Whether there is room for the cheapest look."""
-        return self._budget.room_ns() > self._budget.estimate_ns("counters", 1_000_000)
-
     # --- the end of a generation ------------------------------------------------------------------------------------
 
     def at_generation_end(self, generation: int) -> list[Watched]:
-        """Measure; return the watched classes whose expectation broke."""
+        """Measure, if it is time to; return the watched classes whose expectation broke."""
+        began = self._clock()
+        if began < self._next_at:
+            return []
+        spent = self._budget.constant_ns
         broken: list[Watched] = []
         with self._budget.spending("recording"):
-            self._recorder.fold()
+            if self._recorder.n_waiting >= FOLD_AT or began >= self._fold_at or self._budget.share is None:
+                self._recorder.fold()
+                self._fold_at = began + FOLD_EVERY_NS
             self._recorder.check_file()
-        if self._has_time_for("counters"):
-            self.read_counters(generation)
-        self._budget.is_urgent = (
-            self._budget.share is not None and self.suspects.is_urgent() and not self.escalation.has_named
-        )
+        self.read_counters(generation)
         for job in self._due(generation):
             with self._budget.spending(job):
                 broken += self.run_job(job, generation)
@@ -119,11 +128,30 @@ class Inspector:
             self._done_at[job] = self._clock()
         self.escalation.at_generation_end(generation)
         with self._budget.spending("suspicion"):
+            self._budget.is_urgent = (
+                self._budget.share is not None and self.suspects.is_urgent() and not self.escalation.has_named
+            )
             self.suspects.look(generation, readings=2 if self._budget.is_urgent else suspicion.LEAST_READINGS)
         self.looks_at_boundaries = self.escalation.looks_at_boundaries
-        if generation % 10 == 0:
-            self._recorder.add(self.cost(generation))
+        self._record_cost(generation, began)
+        self._wait(began, self._budget.constant_ns - spent)
         return broken
+
+    def _record_cost(self, generation: int, now: int) -> None:
+        if now >= self._cost_at:
+            self._cost_at = now + COST_EVERY_NS
+            with self._budget.spending("recording"):
+                self._recorder.add(self.cost(generation))
+
+    def _wait(self, began: int, spent_ns: int) -> None:
+        """Let what this reading took be earned before the next: a counter need not be read more often than that."""
+        share = self._budget.share
+        if share is None:
+            return
+        self._each_ns += (0.2 if self._each_ns else 1.0) * (spent_ns - self._each_ns)
+        self._constant_ns += spent_ns
+        has_room = self._constant_ns < COUNTERS_CREDIT_NS + COUNTERS_PART * share * self._budget.wall_ns
+        self._next_at = began + max(SHORTEST_NS, 0 if has_room else int(self._each_ns / (share * COUNTERS_PART)))
 
     def _due(self, generation: int) -> Iterator[str]:
         """Yield the jobs that there is room for, what waited longest first.
@@ -133,6 +161,8 @@ class Inspector:
         """
         n_objects = self.suspects.n_objects() or USUAL_HEAP
         one_waits = False
+        if self._must_count(generation) and self._budget.is_short(FIRST_COST["watched"] * n_objects, "watched"):
+            yield "watched"
         for job in sorted(FIRST_COST, key=lambda j: (self._last_done.get(j, -1), FIRST_COST[j])):
             if not self._is_due(job, generation):
                 continue
@@ -145,14 +175,21 @@ class Inspector:
             else:
                 one_waits = True
 
-    def _has_time_for(self, job: str) -> bool:
-        """Whether counters fit into the budget of the time since they were last read, whatever else was spent.
+    def _must_count(self, generation: int) -> bool:
+        """Whether watched classes were not counted for ten seconds and ten generations: they come before all else."""
+        if not self._watches.entries or self._budget.share is None:
+            return False
+        waited = generation - max(self._last_done.get(job, -COUNT_EVERY) for job in ("watched", "types"))
+        since = max(self._done_at.get(job, 0) for job in ("watched", "types"))
+        return waited >= COUNT_EVERY and self._clock() - since >= COUNT_EVERY_NS
 
-        They are cheap and they decide: a verdict rests on them while dearer looks wait for the budget to recover.
-        """
+    def _has_time_for(self, job: str) -> bool:
+        """Whether a slow probe fits into the budget of the time since it was last read, whatever else was spent."""
         now = self._clock()
         share = self._budget.share
-        if share is not None and self._budget.estimate_ns(job, 500_000) > share * (now - self._last_read[job]):
+        if share is not None and self._budget.estimate_ns(job, 500_000) > SLOW_PART * share * (
+            now - self._last_read[job]
+        ):
             self._budget.skipped[job] += 1
             return False
         self._last_read[job] = now
@@ -161,7 +198,7 @@ class Inspector:
     def _is_due(self, job: str, generation: int) -> bool:
         if job == "watched":  # a census of types counts them too
             is_counted = self._budget.share is not None and self._last_done.get("types") == generation
-            return bool(self._watches.entries) and not is_counted
+            return bool(self._watches.entries) and not is_counted and self._last_done.get("watched") != generation
         if job == "tracked":
             return bool(self._tracked.getters) and generation % self._settings.track_every == 0
         if self._budget.share is None:
@@ -252,10 +289,11 @@ class Inspector:
         for name in ("limit_available_bytes", "host_available_bytes"):
             if name in figures:
                 figures.setdefault("available_bytes", figures[name])
-        if generation % SLOW_EVERY == 0:
-            figures.update(self._devices.limits())
-        figures["after_full_collection"] = float(self._gc.full_since_last())
-        self._record(generation, figures)
+        with self._budget.spending("counters"):
+            if generation % SLOW_EVERY == 0:
+                figures.update(self._devices.limits())
+            figures["after_full_collection"] = float(self._gc.full_since_last())
+            self._record(generation, figures)
 
     def _figures_of(self, probe: Probe) -> Mapping[str, float]:
         try:
@@ -384,7 +422,11 @@ class Inspector:
         budget = self._budget
         spent = {job: ns / 1e9 for job, ns in budget.spent_ns.items()}
         spent.update({f"{job} (asked for)": ns / 1e9 for job, ns in budget.asked_ns.items()})
-        return fmt.Cost(self._clock(), generation, self._budget.wall_ns / 1e9, spent, dict(self._budget.skipped))
+        left = {job: ns / 1e9 for job, ns in budget.left_ns.items()}
+        pause_ns, pause_by = budget.longest_pause
+        return fmt.Cost(
+            self._clock(), generation, budget.wall_ns / 1e9, spent, dict(budget.skipped), left, pause_ns / 1e9, pause_by
+        )
 
     def abandon(self) -> None:
         """In a forked child: forget the parent's state without touching its files."""

@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from phaseprof._version import __version__
 from phaseprof.errors import ProbeUnavailable, UsageError
@@ -24,7 +24,7 @@ from phaseprof.live.settings import Settings
 from phaseprof.probes.kept_file import KeptFile
 from phaseprof.probes.process import StatmProbe, open_process_probe
 from phaseprof.recording import format as fmt
-from phaseprof.recording.folding import Row
+from phaseprof.recording.folding import N_FIELDS, Row
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.writer import RecordWriter
 
@@ -32,7 +32,7 @@ MAX_LABELS = 2000
 MAX_LABEL_CHARS = 200
 MAX_NOTE_CHARS = 2000
 OVERFLOW = "(more labels)"
-_MAX_PENDING = 8192
+_MAX_PENDING = 4096 * N_FIELDS
 _STATM_BYTES = 160  # seven 64-bit numbers in decimal need at most 147
 _LINE_HEAD = b'{"k":"p","a":%d,"e":%d,"g":%d,"t":'
 _LINE = b'%b%d,"m":"%b"}\n'
@@ -68,7 +68,8 @@ class Recorder:
         self._labels: dict[str, dict[str, int]] = {}
         # Re-entrant, because a warning that is given under it records a note.
         self._lock = threading.RLock()
-        self._pending: list[Row] = []
+        # The fields of one boundary after those of another: no object for each, which the collector would follow.
+        self._pending: list[Any] = []
         self._lanes = Lanes([], itertools.count())
         self._lanes.take()
         self._heads: tuple[int, dict[int, bytes]] = (-1, {})
@@ -119,7 +120,12 @@ class Recorder:
     @property
     def n_points(self) -> int:
         """How many boundaries were recorded so far."""
-        return self._n_folded + len(self._pending)
+        return self._n_folded + len(self._pending) // N_FIELDS
+
+    @property
+    def n_waiting(self) -> int:
+        """How many boundaries the model has not taken in yet."""
+        return len(self._pending) // N_FIELDS
 
     @property
     def folder(self) -> Path | None:
@@ -175,7 +181,7 @@ class Recorder:
         generation = self.generation
         row = (now, label, edge, generation, raw, devices, items, lane)
         pending = self._pending
-        pending.append(row)
+        pending += row
         writer = self._writer
         if writer is not None:
             if devices or lane or items >= 0:
@@ -230,7 +236,7 @@ class Recorder:
             # Threads go on appending to this list; a cut and a deletion are one step each.
             waiting = pending[:]
             del pending[: len(waiting)]
-            self._n_folded += len(waiting)
+            self._n_folded += len(waiting) // N_FIELDS
             self.model.take(waiting)
 
     # --- what the writer tells ----------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """What users write around their code: phases, checkpoints and generations.
 
-A scope holds no state of a visit, so one object may be nested, re-entered and used by several threads at once; the
-visit's state is the stack of names that :class:`Boundaries` keeps for each thread and task.
+A visit whose label is not due is counted and leaves nothing open.  One that is recorded is a :data:`Visit`: a decorator
+keeps it in the call's own frame, a ``with`` block in its object, which may be nested, re-entered and used by several
+threads at once; which visits are open in a thread or task is known to :class:`Boundaries`.
 """
 
 from __future__ import annotations
@@ -14,26 +15,47 @@ from types import TracebackType
 from typing import NoReturn, Protocol, TypeVar, Union, cast
 
 from phaseprof.errors import UsageError
+from phaseprof.interrupts import raise_the_programs
+from phaseprof.live.visits import Visit, Visited
 
 F = TypeVar("F", bound=Callable[..., object])
 Items = Union[float, Callable[..., float], None]  # noqa: UP007 - evaluated at run time on Python 3.10
 
 
 class Boundaries(Protocol):
-    """Where scopes report to."""
+    """Where scopes report to.
+
+    A visit begins with a look at the clock: before its label is due it is only counted, and ends without a call.
+
+    Attributes:
+        enabled: whether anything is recorded.
+        clock: nanoseconds, monotonic.
+        counts_due: the clock from which on counts are to be written.
+    """
 
     enabled: bool
+    clock: Callable[[], int]
+    counts_due: int
 
-    def enter(self, name: str, role: str) -> None:
-        """A phase or block begins."""
+    def visited(self, name: str, role: str) -> Visited:
+        """Return the label's counter of visits."""
 
-    def leave(self, name: str, role: str, items: float, *, failed: bool) -> None:
+    def enter(self, label: Visited, now: int) -> Visit:
+        """A phase or block begins, and is recorded if it is due; ``leave`` takes what is returned."""
+
+    def leave(self, visit: Visit, items: float) -> None:
         """A phase or block ends; ``items`` is -1 where not said."""
 
-    def point(self, name: str) -> CheckpointScope:
+    def is_open(self, visit: Visit) -> bool:
+        """Whether a visit was begun in the calling thread or task, and has not ended."""
+
+    def write_counts(self, now: int) -> None:
+        """Write how many visits were counted, since it is time to."""
+
+    def point(self, name: str) -> CheckpointScope | CountedScope:
         """A checkpoint is passed."""
 
-    def begin_generation(self, index: int | str | None) -> bool:
+    def begin_generation(self, scope: GenerationScope, index: int | str | None) -> bool:
         """A turn of the outer loop begins; return whether this call is the one that counts it."""
 
     def end_generation(self, items: float, *, failed: bool) -> None:
@@ -49,7 +71,8 @@ def count_items(items: Items, result: object) -> float:
         return -1.0
     try:
         n = float(items(result) if callable(items) else items)
-    except Exception:  # noqa: BLE001 - the user's function must not break the phase it counts for
+    except Exception as error:  # noqa: BLE001 - the user's function must not break the phase it counts for
+        raise_the_programs(error)
         return -1.0
     return n if math.isfinite(n) else -1.0
 
@@ -83,30 +106,47 @@ class _BlockOnly(_PlainWith):
 class PhaseScope(_PlainWith):
     """A named phase, as a decorator or a ``with`` block.  Made by ``profile_phase``."""
 
-    __slots__ = ("_items", "_name", "_to")
+    __slots__ = ("_items", "_name", "_open", "_to", "_visited")
 
     def __init__(self, to: Boundaries, name: str | None, items: Items) -> None:
-        if name is not None and not isinstance(name, str):
-            raise UsageError(f"profile_phase takes a name (got {name!r}); write @profile_phase('train')")
-        if name is not None and not name.strip():
-            raise UsageError(f"a phase needs a name that is not empty (got {name!r}); write @profile_phase('train')")
+        if name is not None:
+            if not isinstance(name, str):
+                raise UsageError(f"profile_phase takes a name (got {name!r}); write @profile_phase('train')")
+            if not name.strip():
+                raise UsageError(
+                    f"a phase needs a name that is not empty (got {name!r}); write @profile_phase('train')"
+                )
+            self._visited = to.visited(name, "phase")
         self._to = to
         self._name = name
         self._items = items
+        # The visits of this object that are recorded and have not ended: mostly one, since most objects are used once.
+        self._open: list[Visit] | None = None
 
     def __enter__(self) -> PhaseScope:
-        if self._to.enabled:
+        to = self._to
+        if to.enabled:
             if self._name is None:
                 raise UsageError("profile_phase needs a name as a with block; write with profile_phase('train'):")
-            self._to.enter(self._name, "phase")
+            label = self._visited
+            now = to.clock()
+            if now < label.due and not self._open:
+                label.count()
+                if now >= to.counts_due:
+                    to.write_counts(now)
+            else:
+                if self._open is None:
+                    self._open = []
+                self._open.append(to.enter(label, now))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        if self._to.enabled and self._name is not None:
-            items = -1.0 if callable(self._items) else count_items(self._items, None)
-            self._to.leave(self._name, "phase", items, failed=kind is not None)
+        if self._open:
+            _leave_newest(self._to, self._open, -1.0 if callable(self._items) else count_items(self._items, None))
+        elif self._items is not None and self._to.enabled and not callable(self._items):
+            self._visited.add_items(count_items(self._items, None))
 
     def __call__(self, function: F) -> F:
         """Decorate a function, method, static or class method, coroutine or (async) generator."""
@@ -119,53 +159,86 @@ class PhaseScope(_PlainWith):
                 "put it under @property and the like, or on the methods of a class"
             )
         name = self._name or getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
+        label = self._to.visited(name, "phase")
         if inspect.iscoroutinefunction(function):
-            return cast(F, _wrap_coroutine(self._to, name, self._items, function))
+            return cast(F, _wrap_coroutine(self._to, label, self._items, function))
         if inspect.isasyncgenfunction(function):
-            return cast(F, _wrap_async_generator(self._to, name, function))
+            return cast(F, _wrap_async_generator(self._to, label, function))
         if inspect.isgeneratorfunction(function):
-            return cast(F, _wrap_generator(self._to, name, function))
-        return cast(F, _wrap_function(self._to, name, self._items, function))
+            return cast(F, _wrap_generator(self._to, label, function))
+        return cast(F, _wrap_function(self._to, label, self._items, function))
 
 
-def _wrap_function(to: Boundaries, name: str, items: Items, function: Callable[..., object]) -> Callable[..., object]:
+def _begin(to: Boundaries, label: Visited) -> Visit | None:
+    """Begin a visit; ``None`` where it is only counted, or nothing is."""
+    if not to.enabled:
+        return None
+    now = to.clock()
+    if now >= label.due:
+        return to.enter(label, now)
+    _count(to, label, now)
+    return None
+
+
+def _count(to: Boundaries, label: Visited, now: int) -> None:
+    """Count a visit whose label is not due."""
+    label.count()
+    if now >= to.counts_due:
+        to.write_counts(now)
+
+
+def _wrap_function(
+    to: Boundaries, label: Visited, items: Items, function: Callable[..., object]
+) -> Callable[..., object]:
     @functools.wraps(function)
     def phase(*args: object, **kwargs: object) -> object:
         if not to.enabled:
             return function(*args, **kwargs)
-        to.enter(name, "phase")
+        now = to.clock()
+        if now < label.due:
+            _count(to, label, now)
+            result = function(*args, **kwargs)
+            if items is not None:
+                label.add_items(count_items(items, result))
+            return result
+        visit = to.enter(label, now)
         try:
             result = function(*args, **kwargs)
         except BaseException:
-            to.leave(name, "phase", -1.0, failed=True)
+            to.leave(visit, -1.0)
             raise
-        to.leave(name, "phase", -1.0 if items is None else count_items(items, result), failed=False)
+        to.leave(visit, -1.0 if items is None else count_items(items, result))
         return result
 
     return phase
 
 
 def _wrap_coroutine(
-    to: Boundaries, name: str, items: Items, function: Callable[..., Coroutine[object, object, object]]
+    to: Boundaries, label: Visited, items: Items, function: Callable[..., Coroutine[object, object, object]]
 ) -> Callable[..., Coroutine[object, object, object]]:
     @functools.wraps(function)
     async def phase(*args: object, **kwargs: object) -> object:
         if not to.enabled:
             return await function(*args, **kwargs)
-        to.enter(name, "phase")
+        visit = _begin(to, label)
         try:
             result = await function(*args, **kwargs)
         except BaseException:
-            to.leave(name, "phase", -1.0, failed=True)
+            if visit is not None:
+                to.leave(visit, -1.0)
             raise
-        to.leave(name, "phase", -1.0 if items is None else count_items(items, result), failed=False)
+        n = -1.0 if items is None else count_items(items, result)
+        if visit is not None:
+            to.leave(visit, n)
+        else:
+            label.add_items(n)
         return result
 
     return phase
 
 
 def _wrap_generator(
-    to: Boundaries, name: str, function: Callable[..., Generator[object, object, object]]
+    to: Boundaries, label: Visited, function: Callable[..., Generator[object, object, object]]
 ) -> Callable[..., Generator[object, object, object]]:
     """One visit a step: the phase is open while the generator's body runs, not while its caller does."""
 
@@ -177,19 +250,14 @@ def _wrap_generator(
         resume: Callable[[], object] = functools.partial(next, body)
         try:
             while True:
-                watched = to.enabled
-                if watched:
-                    to.enter(name, "phase")
-                failed = True
+                visit = _begin(to, label)
                 try:
                     value = resume()
-                    failed = False
                 except StopIteration as stop:
-                    failed = False
                     return stop.value
                 finally:
-                    if watched:
-                        to.leave(name, "phase", -1.0, failed=failed)
+                    if visit is not None:
+                        to.leave(visit, -1.0)
                 # What the caller throws in, the end by close() too, is the body's to decide on.
                 try:
                     sent = yield value
@@ -203,7 +271,7 @@ def _wrap_generator(
 
 
 def _wrap_async_generator(
-    to: Boundaries, name: str, function: Callable[..., AsyncGenerator[object, object]]
+    to: Boundaries, label: Visited, function: Callable[..., AsyncGenerator[object, object]]
 ) -> Callable[..., AsyncGenerator[object, object]]:
     """As for a generator: the phase is open while the body runs or awaits."""
 
@@ -215,19 +283,14 @@ def _wrap_async_generator(
         )
         try:
             while True:
-                watched = to.enabled
-                if watched:
-                    to.enter(name, "phase")
-                failed = True
+                visit = _begin(to, label)
                 try:
                     value = await resume()
-                    failed = False
                 except StopAsyncIteration:
-                    failed = False
                     return
                 finally:
-                    if watched:
-                        to.leave(name, "phase", -1.0, failed=failed)
+                    if visit is not None:
+                        to.leave(visit, -1.0)
                 try:
                     sent = yield value
                     resume = functools.partial(body.asend, sent)
@@ -239,26 +302,58 @@ def _wrap_async_generator(
     return phase
 
 
+def _leave_newest(to: Boundaries, opened: list[Visit], items: float) -> None:
+    """End the newest of a scope's visits that was begun here: another thread or task may use the scope, too."""
+    for visit in reversed(opened):
+        if to.is_open(visit):
+            opened.remove(visit)
+            to.leave(visit, items)
+            return
+
+
 class CheckpointScope(_BlockOnly):
     """What ``checkpoint(label)`` returns: the point is recorded already; as a block it records the span too."""
 
-    __slots__ = ("_label", "_to")
+    __slots__ = ("_block", "_open", "_to")
     called = "checkpoint"
 
-    def __init__(self, to: Boundaries, label: str) -> None:
+    def __init__(self, to: Boundaries, block: Visited) -> None:
         self._to = to
-        self._label = label
+        self._block = block
+        self._open: list[Visit] = []
 
     def __enter__(self) -> CheckpointScope:
         if self._to.enabled:
-            self._to.enter(self._label, "block")
+            self._open.append(self._to.enter(self._block, self._to.clock()))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        if self._to.enabled:
-            self._to.leave(self._label, "block", -1.0, failed=kind is not None)
+        if self._open:
+            _leave_newest(self._to, self._open, -1.0)
+
+
+class CountedScope(_BlockOnly):
+    """What ``checkpoint(label)`` returns where the point was only counted: so is the block, if it is used as one.
+
+    It holds nothing of a visit, so one object serves all of them.
+    """
+
+    __slots__ = ("_block",)
+    called = "checkpoint"
+
+    def __init__(self, block: Visited) -> None:
+        self._block = block
+
+    def __enter__(self) -> CountedScope:
+        self._block.count()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        return None
 
 
 class DisabledScope(_BlockOnly):
@@ -283,7 +378,7 @@ DISABLED = DisabledScope()
 class GenerationScope(_BlockOnly):
     """One turn of the outer loop, as a ``with`` block; ``items`` may be set inside it, when it is known."""
 
-    __slots__ = ("_counts", "_index", "_to", "_was_entered", "items")
+    __slots__ = ("__weakref__", "_counts", "_index", "_to", "_was_entered", "items")
     called = "generation"
 
     def __init__(self, to: Boundaries, index: int | str | None, items: Items) -> None:
@@ -299,7 +394,7 @@ class GenerationScope(_BlockOnly):
     def __enter__(self) -> GenerationScope:
         self._was_entered = True
         if self._to.enabled:
-            self._counts = self._to.begin_generation(self._index)
+            self._counts = self._to.begin_generation(self, self._index)
         return self
 
     def __exit__(

@@ -11,30 +11,31 @@ from collections.abc import Callable
 from contextvars import ContextVar
 
 from phaseprof.errors import ExpectationError, PhaseprofError, PhaseprofWarning
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.live.budget import Budget
-from phaseprof.live.closing import LIMIT_S
 from phaseprof.live.devices import Devices
 from phaseprof.live.inspector import Inspector
-from phaseprof.live.recorder import MAX_LABELS, Recorder, clean_text, not_a_label
+from phaseprof.live.recorder import MAX_LABELS, OVERFLOW, Recorder, clean_text, not_a_label
 from phaseprof.live.sampler import Sampler, flush, start_sampler
-from phaseprof.live.scopes import CheckpointScope
+from phaseprof.live.scopes import CheckpointScope, CountedScope, GenerationScope
 from phaseprof.live.settings import Settings
-from phaseprof.live.stack import without_last
 from phaseprof.live.tracking import TrackList
+from phaseprof.live.visits import SHORTEST_NS, TIMED_EVERY, TURN_TIMED_EVERY, Pace, Visit, Visited
 from phaseprof.live.warn import users_level, warn_user
 from phaseprof.live.watching import Expected, Watched, WatchList
 from phaseprof.probes import own
+from phaseprof.probes.run_queue import RunQueue
 from phaseprof.recording import format as fmt
 
-# What a point costs, for the budget: measured, so that no clock is read a third time at every point.
-POINT_NS = 4500
+ROLES = ("phase", "block", "checkpoint", "generation")
 
 
 class Session:
     """Records what scopes report, and measures at the end of each generation.
 
     Nothing in here raises into the training program, except ``ExpectationError`` where ``on_violation="raise"`` asks
-    for it at the end of a generation.
+    for it at the end of a generation.  What the program itself raises while this code runs, such as a signal handler's
+    timeout or Ctrl-C, goes on to the program; what was begun is ended first.
 
     Args:
         settings: what may be done, and where it is written.
@@ -48,13 +49,15 @@ class Session:
         self.tracked = TrackList()
         self.clock = clock
         self.on_report: Callable[[], None] | None = None
-        self._stack: ContextVar[tuple[str, ...]] = ContextVar("phaseprof_phases", default=())
+        self.counts_due = 0
+        self._stack: ContextVar[Visit | None] = ContextVar("phaseprof_visits", default=None)
+        self._visited: dict[str, dict[str, Visited]] = {role: {} for role in ROLES}
+        self._turns = self.visited("generation", "generation")
         self._warned: set[str] = set()
-        self._declared = False
         self._owner = threading.get_ident()
         self._seen_this_turn: set[int] = set()
-        self._in_generation = False
-        self._outside: tuple[str, ...] = ()
+        self._outside: Visit | None = None
+        self._forget_turns()
         self._start(lazy=False)
         _sessions.add(self)
 
@@ -71,20 +74,34 @@ class Session:
         self.enabled = settings.enabled
 
     def _forget_turns(self) -> None:
-        self._declared = False
-        self._in_generation = False
+        self._declared = self._has_said_gathered = self._is_turn_recorded = False
+        # The scope of the generation that is open, if it still exists.
+        self._turn: weakref.ref[GenerationScope] | None = None
         self._seen_this_turn.clear()
+        self._n_rounds = self._n_reports = 0
 
     def _start(self, *, lazy: bool) -> None:
         self.recorder = Recorder(self.settings, self.clock, self.warn, lazy=lazy)
         self.devices = Devices(self.clock, self.warn)
-        self.budget = Budget(self.settings.budget, self.clock)
+        self._cpu_clock = time.thread_time_ns if self.clock is time.perf_counter_ns else self.clock
+        self.budget = Budget(
+            self.settings.budget,
+            self.clock,
+            cpu_clock=self._cpu_clock,
+            max_pause_s=self.settings.max_pause,
+        )
+        self._queue = RunQueue()
+        self.pace = Pace(self.settings.budget, self.clock)
+        for labels in self._visited.values():
+            for label in labels.values():
+                label.forget()
         self.inspector = Inspector(
             self.settings, self.recorder, self.budget, watches=self.watches, tracked=self.tracked, devices=self.devices
         )
-        self._marks: dict[str, tuple[int, CheckpointScope]] = {}
+        self._marks: dict[str, tuple[Visited, Visited, CountedScope]] = {}
         own.register(self)
-        self._generation_began = 0
+        self._turn_began = 0
+        self._turn_cpu_ns: int | None = None
         self._ordinal = -1
         self._looked_at: tuple[int, int] | None = None
         # A forked child has no sampling thread: it did not ask for one, and most children live for moments.
@@ -111,122 +128,233 @@ class Session:
 
     # --- boundaries -------------------------------------------------------------------------------------------------
 
-    def enter(self, name: str, role: str) -> None:
-        """A phase or block begins: record the boundary, then let the inspector look if it wants to."""
-        try:
-            stack = self._stack.get()
-            recorder = self.recorder
-            label = recorder.label(name, role)
-            if not stack and not self._declared and role == "phase":
-                self._maybe_turn(label)
-            self._stack.set((*stack, name))
-            if self.sampler is not None:
-                self.sampler.opened(name)
-            recorder.point(label, fmt.ENTER)
-            if self.inspector.looks_at_boundaries:
-                self.inspector.at_boundary(stack[-1] if stack else None)
-        except Exception as error:  # noqa: BLE001 - the training program never stops because of us
-            self._fail(error)
+    def visited(self, name: str, role: str) -> Visited:
+        """Return the counter of a label's visits; beyond ``MAX_LABELS`` of a role, labels share one."""
+        labels = self._visited[role]
+        found = labels.get(name)
+        if found is None:
+            if len(labels) >= MAX_LABELS:
+                name = OVERFLOW
+            found = labels.setdefault(name, Visited(name, role))
+        return found
 
-    def leave(self, name: str, role: str, items: float, *, failed: bool) -> None:
-        """A phase or block ends; what was left open inside it, by an exception in our own code, ends with it."""
+    def enter(self, label: Visited, now: int) -> Visit:
+        """A phase or block begins: record the boundary, then let the inspector look if it wants to."""
+        around: Visit | None = self._stack.get()
+        is_recorded = now >= label.due
+        visit = (around, label, is_recorded)
         try:
-            stack = self._stack.get()
-            self._stack.set(stack[:-1] if stack and stack[-1] == name else without_last(stack, name))
+            self._stack.set(visit)
+            if not is_recorded:
+                label.count()
+                return visit
+            number = label.number if label.number >= 0 else self._number_of(label)
+            if around is None and not self._declared and label.role == "phase":
+                self._maybe_turn(number, now)
             if self.sampler is not None:
-                self.sampler.closed(name)
+                self.sampler.opened(label.name)
+            weight = -1.0 if label.due == 0 else float(label.take_weight())
+            self._record(number, fmt.ENTER, weight, _name_of(around))
+            label.due = self.pace.next_due(now, self._n_labels)
+        except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
+            self._stack.set(around)
+            self._pass_on(error)
+        return visit
+
+    def leave(self, visit: Visit, items: float) -> None:
+        """A phase or block ends; what was left open inside it, by an exception in our own code, ends with it."""
+        around, label, is_recorded = visit
+        try:
+            if self._stack.get() is visit or self.is_open(visit):
+                self._stack.set(around)
+            if not is_recorded:
+                label.add_items(items)
+                return
+            if self.sampler is not None:
+                self.sampler.closed(label.name)
             if not self.enabled:
                 return
-            recorder = self.recorder
-            recorder.point(recorder.label(name, role), fmt.EXIT, items)
-            if self.inspector.looks_at_boundaries:
-                self.inspector.at_boundary(name)
-        except Exception as error:  # noqa: BLE001 - the training program never stops because of us
-            self._fail(error)
+            self._record(label.number if label.number >= 0 else self._number_of(label), fmt.EXIT, items, label.name)
+        except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
+            self._pass_on(error)
 
-    def point(self, name: str) -> CheckpointScope:
+    def _record(self, number: int, edge: int, items: float, owner: str | None) -> None:
+        """Record a boundary, and let the inspector look; ``owner`` is whose the time before it is."""
+        pace = self.pace
+        pace.n_points += 1
+        if pace.n_points % TIMED_EVERY:
+            self.recorder.point(number, edge, items)
+            if self.inspector.looks_at_boundaries:
+                self.inspector.at_boundary(owner)
+            return
+        began, looked = self._cpu_clock(), self.budget.total_ns
+        self.recorder.point(number, edge, items)
+        if self.inspector.looks_at_boundaries:
+            self.inspector.at_boundary(owner)
+        pace.timed(self._cpu_clock() - began - (self.budget.total_ns - looked))
+
+    def is_open(self, visit: Visit) -> bool:
+        """Whether a visit was begun in the calling thread or task, and has not ended."""
+        one: Visit | None = self._stack.get()
+        while one is not None and one is not visit:
+            one = one[0]
+        return one is visit
+
+    def point(self, name: str) -> CheckpointScope | CountedScope:
         """A checkpoint is passed; what is returned records the block, if it is one."""
         try:
-            label, block = self._marks.get(name) or self._make_mark(name)
-            if not self._declared and not self._stack.get():
-                self._maybe_turn(label)
-            self.recorder.point(label, fmt.POINT)
-            if self.inspector.looks_at_boundaries:
-                stack = self._stack.get()
-                self.inspector.at_boundary(stack[-1] if stack else name)
-            return block
-        except Exception as error:  # noqa: BLE001 - the training program never stops because of us
-            self._fail(error)
-        return CheckpointScope(self, name)
+            point, block, counted = self._marks.get(name) or self._make_mark(name)
+            now = self.clock()
+            if now < point.due:
+                point.count()
+                if now >= self.counts_due:
+                    self.write_counts(now)
+                return counted
+            number = point.number if point.number >= 0 else self._number_of(point)
+            around: Visit | None = self._stack.get()
+            if around is None and not self._declared:
+                self._maybe_turn(number, now)
+            self._record(number, fmt.POINT, -1.0, _name_of(around) or name)
+            point.due = self.pace.next_due(now, self._n_labels)
+            return CheckpointScope(self, block)
+        except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
+            self._pass_on(error)
+        return CheckpointScope(self, self.visited(str(name), "block"))
 
-    def _make_mark(self, name: str) -> tuple[int, CheckpointScope]:
-        """The number of a checkpoint, and its scope, which holds nothing of a visit and so serves all of them."""
-        if isinstance(name, str) and not name.strip():
+    def _make_mark(self, name: str) -> tuple[Visited, Visited, CountedScope]:
+        """What a checkpoint counts: its points, and the blocks that it may begin."""
+        if not isinstance(name, str) or not name.strip():
             raise not_a_label(name)
-        mark = (self.recorder.label(name, "checkpoint"), CheckpointScope(self, name))
+        block = self.visited(name, "block")
+        mark = (self.visited(name, "checkpoint"), block, CountedScope(block))
         if len(self._marks) < MAX_LABELS:
             self._marks[name] = mark
         return mark
 
     @property
+    def _n_labels(self) -> int:
+        return len(self.recorder.model.labels)
+
+    def _number_of(self, label: Visited) -> int:
+        if label.number < 0:
+            label.number = self.recorder.label(label.name, label.role)
+        return label.number
+
+    def write_counts(self, now: int) -> None:
+        """Write how many visits of each label were counted since the last time, and what work they did."""
+        began = self._cpu_clock()
+        try:
+            self.counts_due = now + SHORTEST_NS  # another thread need not do it as well
+            visits: dict[int, int] = {}
+            items: dict[int, float] = {}
+            for labels in self._visited.values():
+                for label in list(labels.values()):
+                    n = label.take_count()
+                    if n:
+                        number = self._number_of(label)
+                        visits[number] = n
+                        if label.items is not None:
+                            items[number], label.items = label.items, None
+            if visits:
+                self.pace.n_counted += sum(visits.values())
+                self.recorder.add(fmt.Visits(now, self._ordinal, visits, items))
+        except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
+            self._pass_on(error)
+        took = self._cpu_clock() - began
+        self.budget.charge("recording", took)
+        self.counts_due = self.pace.next_counts(now, took, has_file=self.recorder.folder is not None)
+
+    @property
     def current_phase(self) -> str | None:
-        """The innermost phase of the calling thread or task."""
-        stack = self._stack.get()
-        return stack[-1] if stack else None
+        """The innermost recorded phase of the calling thread or task."""
+        return _name_of(self._stack.get())
 
     # --- generations ------------------------------------------------------------------------------------------------
 
-    def begin_generation(self, index: int | str | None) -> bool:
+    def begin_generation(self, scope: GenerationScope, index: int | str | None) -> bool:
         """A declared turn begins; one inside another, or beside it in another thread, does not count."""
+        # One whose end was lost, to an exception on its way out, is open no more: its scope is gone.
         if self._in_generation:
             self.warn("a generation inside or beside another is not counted; use profile_phase for inner loops")
             return False
-        self._in_generation = True
+        self._turn = weakref.ref(scope)
+        # Turns that were implied before keep their ordinals, so that no reading seems to go back in time.
+        self._declared = True
         try:
-            # Turns that were implied before keep their ordinals, so that no reading seems to go back in time.
-            self._declared = True
-            self._begin(index)
-        except Exception as error:  # noqa: BLE001 - the training program never stops because of us
-            self._fail(error)
+            self._ordinal += 1
+            self.recorder.generation = self._ordinal
+            self._outside = self._stack.get()
+            now = self.clock()
+            self._is_turn_recorded = now >= self._turns.due
+            if self._is_turn_recorded:
+                self._begin(index, now)
+            else:
+                self._turns.count()
+                if now >= self.counts_due:
+                    self.write_counts(now)
+        except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
+            self._fail_turn(error)
         return True
 
-    def _begin(self, index: int | str | None) -> None:
-        self._ordinal += 1
-        self.recorder.generation = self._ordinal
-        self._generation_began = now = self.clock()
-        self._outside = self._stack.get()
+    @property
+    def _in_generation(self) -> bool:
+        return self._turn is not None and self._turn() is not None
+
+    def _fail_turn(self, error: BaseException) -> None:
+        """What is the program's goes on to it, and the turn has not begun."""
+        try:
+            self._pass_on(error)
+        except BaseException:
+            self._turn = None
+            raise
+
+    def _begin(self, index: int | str | None, now: int) -> None:
+        self._turn_began = now
+        self.pace.n_turns += 1
+        is_timed = self.pace.n_turns % TURN_TIMED_EVERY == 0
+        began = self._cpu_clock() if is_timed else 0
+        self._turns.due = self.pace.next_due(now, self._n_labels)
         self.look_for_devices()
         self.recorder.add(fmt.GenerationBegin(now, self._ordinal, _shown(index, self._ordinal)))
-        label = self.recorder.label("generation", "generation")
-        self.recorder.point(label, fmt.ENTER)
+        self.recorder.point(self._number_of(self._turns), fmt.ENTER)
+        self._turn_cpu_ns = self._cpu_clock() - began if is_timed else None
         if self.inspector.looks_at_boundaries:
             self.inspector.at_boundary(None)
 
     def end_generation(self, items: float, *, failed: bool) -> None:
         """A declared turn ends: record it, then measure what the budget has room for."""
         broken: list[Watched] = []
-        self._in_generation = False
-        if not self.enabled:
-            return
+        self._turn = None
         try:
-            if self.inspector.looks_at_boundaries:
-                self.inspector.at_boundary(self.current_phase)
-            self._stack.set(self._outside)
-            label = self.recorder.label("generation", "generation")
-            self.recorder.point(label, fmt.EXIT)
-            now = self.clock()
-            seconds = (now - self._generation_began) / 1e9
-            self.recorder.add(fmt.GenerationEnd(now, self._ordinal, seconds, items))
+            if not self.enabled:
+                return
+            if not self._is_turn_recorded:
+                self._turns.add_items(items)
+                self._stack.set(self._outside)
+                return
+            self._end(items)
             if not failed:
                 broken = self._measure()
                 self._report_if_due()
-        except Exception as error:  # noqa: BLE001 - the training program never stops because of us
-            self._fail(error)
+        except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
+            self._pass_on(error)
         if broken and not failed:
             self._act_on(broken)
 
+    def _end(self, items: float) -> None:
+        if self.inspector.looks_at_boundaries:
+            self.inspector.at_boundary(self.current_phase)
+        began = self._cpu_clock() if self._turn_cpu_ns is not None else 0
+        self._stack.set(self._outside)
+        self.recorder.point(self._number_of(self._turns), fmt.EXIT)
+        now = self.clock()
+        self.recorder.add(fmt.GenerationEnd(now, self._ordinal, (now - self._turn_began) / 1e9, items))
+        if self._turn_cpu_ns is not None:
+            self.pace.turn_timed(self._turn_cpu_ns + self._cpu_clock() - began)
+
     def _measure(self) -> list[Watched]:
-        self.budget.spent_ns["points"] = self.recorder.n_points * POINT_NS
+        self.budget.waited_ns = self.pace.waited_ns = self._queue.waited_ns()
+        self.budget.spent_ns["points"] = round(self.pace.spent_ns)
         broken = self.inspector.at_generation_end(self._ordinal)
         peaks = self.sampler.take_peaks() if self.sampler is not None else {}
         if peaks:
@@ -242,34 +370,43 @@ class Session:
         every = self.settings.report_every
         if every is None or self.on_report is None:
             return
-        is_due = (self._ordinal + 1) % every == 0
+        n_due = (self._ordinal + 1) // every
+        is_due, self._n_reports = n_due > self._n_reports, n_due
         if is_due or self._ordinal == 0:  # what the first report compares with
             self.inspector.size_for_report(self._ordinal)
         if is_due:
             self.on_report()
 
-    def _maybe_turn(self, label: int) -> None:
-        """Where no generation is declared, a turn ends when an outermost phase comes round again."""
-        if threading.get_ident() != self._owner or label >= MAX_LABELS:
+    def _maybe_turn(self, number: int, now: int) -> None:
+        """Where no generation is declared, one ends when an outermost phase comes round again, after half a second."""
+        if threading.get_ident() != self._owner or number >= MAX_LABELS:
             return
-        if label in self._seen_this_turn:
+        if number in self._seen_this_turn:
+            self._n_rounds += 1
+            if now - self._turn_began < self.settings.min_generation_s * 1e9:
+                return
+            self._say_if_gathered(now)
             self._seen_this_turn.clear()
+            self._turn_began, self._n_rounds = now, 0
             if self._ordinal >= 0:
-                self._act_on(self._measure_implied())
+                self._act_on(self._measure())
                 self._report_if_due()
             self._ordinal += 1
             self.recorder.generation = self._ordinal
             self.look_for_devices()
         elif self._ordinal < 0:
             self._ordinal = self.recorder.generation = 0
-        self._seen_this_turn.add(label)
+            self._turn_began = now
+        self._seen_this_turn.add(number)
 
-    def _measure_implied(self) -> list[Watched]:
-        """As at the end of a declared turn, but turns may be microseconds long: look only when there is room."""
-        self.budget.spent_ns["points"] = self.recorder.n_points * POINT_NS
-        if self.settings.budget is not None and not self.inspector.has_room():
-            return []
-        return self._measure()
+    def _say_if_gathered(self, now: int) -> None:
+        if self._n_rounds > 1 and not self._has_said_gathered:
+            self._has_said_gathered = True
+            each_ms = (now - self._turn_began) / 1e6 / self._n_rounds
+            self.recorder.note(
+                f"phases come round every {each_ms:.1f} ms: with no generation declared, rounds are gathered to "
+                f"{self.settings.min_generation_s:g} s; mark the outer loop with generation(), or run --generation"
+            )
 
     # --- what a broken expectation does -------------------------------------------------------------------------------
 
@@ -287,6 +424,7 @@ class Session:
             try:
                 action(text)
             except Exception as error:  # noqa: BLE001 - the user's callable must not stop the training
+                raise_the_programs(error)
                 self.warn(f"on_violation raised {type(error).__name__}: {error}")
 
     def describe(self, entry: Watched) -> str:
@@ -311,11 +449,12 @@ class Session:
             recorder.note(text)
         warn_user(text)
 
-    def _fail(self, error: Exception) -> None:
-        """An error of ours: told once, and the recording goes on without what failed."""
+    def _pass_on(self, error: BaseException) -> None:
+        """Raise what is the program's; an error of ours is told once, and the recording goes on without what failed."""
+        raise_the_programs(error)
         if isinstance(error, ExpectationError):
             raise error
-        what = f"{type(error).__name__}: {error}" if not isinstance(error, PhaseprofError) else str(error)
+        what = str(error) if isinstance(error, PhaseprofError) else f"{type(error).__name__}: {error}"
         self.warn(f"a reading failed and is missing ({what})")
 
     def after_fork(self) -> None:
@@ -335,6 +474,7 @@ class Session:
             return
         self._looked_at = looked_at
         try:
+            self.write_counts(self.clock())
             self.inspector.finish(limit_s=limit_s)
             for missing in self.watches.missing():
                 self.recorder.add(missing)
@@ -343,7 +483,7 @@ class Session:
             if self.enabled:
                 self.recorder.add(self.inspector.cost(self._ordinal))
         except Exception as error:  # noqa: BLE001 - asking for findings must not end a run either
-            self._fail(error)
+            self._pass_on(error)
 
     def close(self, reason: str = "closed") -> None:
         """End the recording; later boundaries are not recorded."""
@@ -351,9 +491,10 @@ class Session:
             return
         # Who reads the file later must find what whoever asks here and now is told.
         if self.enabled and self.recorder.n_points:
-            self.finish(limit_s=LIMIT_S)
+            self.finish(limit_s=self.settings.max_look)
         self.enabled = False
         try:
+            self.write_counts(self.clock())
             if self.sampler is not None:
                 self.sampler.close()
                 flush(self.sampler, self.recorder)
@@ -361,7 +502,7 @@ class Session:
             self.inspector.close()
             self.recorder.add(self.inspector.cost(self._ordinal))
         except Exception as error:  # noqa: BLE001 - the end of a recording must not be the end of a run
-            self._fail(error)
+            self._pass_on(error)
         self.recorder.close(reason)
 
 
@@ -372,6 +513,13 @@ def _shown(index: object, ordinal: int) -> int | str:
     if type(index) is int and -(2**63) <= index < 2**63:
         return index
     return clean_text(index if isinstance(index, str) else str(index))
+
+
+def _name_of(visit: Visit | None) -> str | None:
+    """The phase of a visit, or of the nearest recorded one around it."""
+    while visit is not None and not visit[2]:
+        visit = visit[0]
+    return None if visit is None else visit[1].name
 
 
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()

@@ -45,6 +45,10 @@ class Settings:
         track_every: tracked names are sized every N generations.
         sample_every_s: interval of the sampling thread; ``None``: no thread.
         max_file_mb: a recording file that grows beyond it is continued in another; ``None``: no bound.
+        max_pause: seconds for which a job inside the loop may keep the program waiting; a longer one is made in parts,
+            or left to the end.
+        max_look: seconds for which the looks at the end, and those asked for, may go on; what they left is said.
+        min_generation_s: where the program declares no generations, rounds of its phases are gathered to this length.
     """
 
     run: str | None = None
@@ -56,10 +60,17 @@ class Settings:
     track_every: int = 1
     sample_every_s: float | None = None
     max_file_mb: float | None = None
+    max_pause: float = 0.1
+    max_look: float = 2.0
+    min_generation_s: float = 0.5
 
     def __post_init__(self) -> None:
-        for name in ("leak_threshold_mb", "track_every"):
+        for name in ("leak_threshold_mb", "track_every", "max_pause", "max_look", "min_generation_s"):
             _require(getattr(self, name) is not None, name, "be a number", None)
+        for name in ("max_pause", "max_look"):
+            _require(getattr(self, name) > 0, name, "be > 0", getattr(self, name))
+        least = self.min_generation_s
+        _require(0 <= least < math.inf, "min_generation_s", "be >= 0", least)
         _require(self.budget is None or 0 < self.budget <= 1, "budget", "be in (0, 1] or None", self.budget)
         every = self.report_every
         _require(every is None or every > 0, "report_every", "be > 0 or None", every)
@@ -190,7 +201,7 @@ def _from_file(folder: Path | None) -> dict[str, object]:
 
 _YES, _NO, _NONE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}, {"none", "null", "off", "unbounded"}
 _WHOLE = {"report_every", "track_every"}
-_REAL = {"budget", "leak_threshold_mb", "sample_every_s", "max_file_mb"}
+_REAL = {"budget", "leak_threshold_mb", "sample_every_s", "max_file_mb", "max_pause", "max_look", "min_generation_s"}
 
 
 def _convert(name: str, value: object) -> object:

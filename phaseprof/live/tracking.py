@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import MethodType
 
 from phaseprof.errors import UsageError
+from phaseprof.interrupts import raise_the_programs
 
 Getter = Callable[[], object]
 _GONE = object()
@@ -51,6 +52,7 @@ class TrackList:
             try:
                 value = getter()
             except Exception as error:  # noqa: BLE001 - a stranger's getter may raise anything
+                raise_the_programs(error)
                 self.gone[name] = f"its getter raised {type(error).__name__}"
                 continue
             if value is _GONE or (value is None and isinstance(getter, weakref.ref)):

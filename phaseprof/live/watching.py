@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Union, cast
 
 from phaseprof.errors import UsageError
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.live.names import find_class, misspelt, why_missing
 from phaseprof.probes import census
 from phaseprof.probes.typeinfo import hashes_plainly, type_name, with_subclasses
@@ -176,6 +177,7 @@ def _has_hash(cls: type) -> bool:
     """Whether a class can be a key, as its metaclass decides."""
     try:
         hash(cls)
-    except Exception:  # noqa: BLE001 - a stranger's metaclass may raise anything
+    except Exception as error:  # noqa: BLE001 - a stranger's metaclass may raise anything
+        raise_the_programs(error)
         return False
     return True

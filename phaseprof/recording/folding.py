@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar, Union
+from typing import Any, NamedTuple, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,10 @@ TAKEN_OVER = 3
 ANY_STATM = "0 0 0 0 0 0 0"  # a text like those beside it, so that all are parsed in one go
 _OUTSIDE_ID = -1
 
+# Label, edge, time, generation, items of one row; place of a row, weight, and the label of the visit around it.
+Step = tuple[int, int, int, int, float]
+Scaled = tuple[int, int, int]
+
 AnySeries = TypeVar("AnySeries", bound=Series)
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -35,7 +39,10 @@ Row = tuple[
 ]  # fmt: skip
 
 
-# The same fields for many rows, without the items.
+N_FIELDS = 8
+# No visit stands for more: a file may say anything.
+MOST_STOOD_FOR = 1e9
+# The same fields for many rows.
 Fields = tuple[
     Sequence[int],
     Sequence[int],
@@ -43,8 +50,11 @@ Fields = tuple[
     Sequence[int],
     Sequence[Union[bytes, str]],  # noqa: UP007 - evaluated at run time on Python 3.10
     Sequence[Union[Mapping[str, list[int]], None]],  # noqa: UP007
+    Sequence[float],
     Sequence[int],
 ]
+# An open visit: its label, when it was entered (ns), and for how many visits it stands.
+OpenVisit = tuple[int, int, int]
 
 
 class Column(NamedTuple):
@@ -57,15 +67,22 @@ class Column(NamedTuple):
 
 @dataclass
 class PhaseTotals:
-    """Visits of one phase and the time spent in it, in whole nanoseconds so that sums do not depend on their order."""
+    """Visits of one phase and the time spent in it, in whole nanoseconds so that sums do not depend on their order.
+
+    Attributes:
+        visits: all of them, those included that were only counted.
+        timed: those that were recorded with beginning and end.
+        ns: time spent in these.
+    """
 
     visits: int = 0
+    timed: int = 0
     ns: int = 0
 
     @property
     def seconds(self) -> float:
-        """The time spent in it."""
-        return self.ns / 1e9
+        """The time spent in it; where visits were only counted, they are taken to be as long as the recorded ones."""
+        return self.ns / 1e9 * (self.visits / self.timed) if self.timed else 0.0
 
 
 @dataclass
@@ -73,7 +90,7 @@ class Lane:
     """Where one thread stands.
 
     Attributes:
-        stack: open phases as (label number, entered ns).
+        stack: open phases.
         strays: of those, the ones whose outer phase ended first: tasks that run side by side in one thread, or exits
             that were lost.  They are dropped when the next generation begins, so that a lost one costs little.
         last: the newest reading of each charged metric.
@@ -81,8 +98,8 @@ class Lane:
             be the head of a block, what happened before it is not the block's.
     """
 
-    stack: list[tuple[int, int]] = field(default_factory=list)
-    strays: set[tuple[int, int]] = field(default_factory=set)
+    stack: list[OpenVisit] = field(default_factory=list)
+    strays: set[OpenVisit] = field(default_factory=set)
     generation: int = -1
     last: dict[str, int] = field(default_factory=dict)
     bare: tuple[int, int, dict[str, float]] | None = None
@@ -115,14 +132,17 @@ class PointFolder:
         self._phases = phases
         self._lanes: dict[int, Lane] = {}
 
-    def fold(self, rows: Sequence[Row], page_bytes: int) -> None:
-        """Take in rows in the order they were recorded.  Cost: under 1 µs a row in batches of a thousand or more."""
-        times, ids, edges, generations, texts, devices, _, lanes = zip(*rows, strict=True)
-        self.fold_columns((times, ids, edges, generations, texts, devices, lanes), page_bytes)
+    def fold(self, fields: Sequence[Any], page_bytes: int) -> None:
+        """Take in rows in the order they were recorded, the fields of each after those of the one before.
+
+        Cost: under 1 µs a row in batches of a thousand or more.
+        """
+        times, ids, edges, generations, texts, devices, items, lanes = (fields[at::N_FIELDS] for at in range(N_FIELDS))
+        self.fold_columns((times, ids, edges, generations, texts, devices, items, lanes), page_bytes)
 
     def fold_columns(self, fields: Fields, page_bytes: int) -> None:
         """As ``fold``, of the fields of many rows; no object is made for each row, which the collector would follow."""
-        times, ids, edges, generations, texts, devices, lanes = fields
+        times, ids, edges, generations, texts, devices, items, lanes = fields
         ordinals = np.array(generations, np.int64)
         columns = read_columns(texts, devices, page_bytes)
         if TAKEN_OVER in edges:
@@ -132,7 +152,7 @@ class PointFolder:
         charged = [c for c in columns if c.metric.rpartition("/")[2] in CHARGED]
         sampled = {number for number in dict.fromkeys(ids) if self._role(number) == "sample"}
         numbers = dict.fromkeys(lanes)
-        steps = zip(ids, edges, times, generations, strict=True)
+        steps = zip(ids, edges, times, generations, items, strict=True)
         sums = _Sums()
         if len(numbers) == 1 and not sampled:
             self._fold_lane(self._lane(lanes[0]), steps, ordinals, charged, sums)
@@ -197,15 +217,20 @@ class PointFolder:
     def _fold_lane(
         self,
         lane: Lane,
-        steps: Iterable[tuple[int, int, int, int]],
+        steps: Iterable[Step],
         ordinals: Ints,
         columns: Sequence[Column],
         sums: _Sums,
     ) -> None:
         """Charge what changed between one thread's boundaries to the phase that was innermost in between."""
-        owners = self._walk(lane, steps)
-        number_of = {owner: sums.number_of(self._name(owner)) for owner in dict.fromkeys(owners)}
+        owners, scaled = self._walk(lane, steps)
+        number_of = {
+            owner: sums.number_of(self._name(owner)) for owner in dict.fromkeys((*owners, *(one[2] for one in scaled)))
+        }
         owned = np.array([number_of[owner] for owner in owners], np.int64)
+        at = np.array([one[0] for one in scaled], np.int64)
+        weights = np.array([one[1] for one in scaled], np.int64)
+        around = np.array([number_of[one[2]] for one in scaled], np.int64)
         last = lane.last
         lane.last = {}
         charged_last: dict[str, float] = {}
@@ -213,7 +238,14 @@ class PointFolder:
             before = np.concatenate(([last.get(metric, 0)], values[:-1]))
             was_known = np.concatenate(([metric in last], known[:-1]))
             delta, valid = values - before, known & was_known
-            sums.parts.setdefault(metric, []).append((owned[valid], ordinals[valid], delta[valid]))
+            parts = sums.parts.setdefault(metric, [])
+            parts.append((owned[valid], ordinals[valid], delta[valid]))
+            if scaled:
+                # A visit stands for those that were only counted: what they changed is charged to the phase around.
+                known_at = valid[at]
+                stretches, more = at[known_at], (delta[at] * (weights - 1))[known_at]
+                parts.append((owned[stretches], ordinals[stretches], more))
+                parts.append((around[known_at], ordinals[stretches], -more))
             if known[-1]:
                 lane.last[metric] = int(values[-1])
             if valid[-1]:
@@ -236,20 +268,27 @@ class PointFolder:
             if end > begin:
                 series_of(self._charges, name, metric, Sums).extend(at[begin:end], totals[begin:end].tolist())
 
-    def _walk(self, lane: Lane, steps: Iterable[tuple[int, int, int, int]]) -> list[int]:
-        """Follow the phases that open and close; return for each step the label that the time before it belongs to."""
+    def _walk(self, lane: Lane, steps: Iterable[Step]) -> tuple[list[int], list[Scaled]]:
+        """Follow the phases that open and close.
+
+        Returns:
+            For each step the label that the time before it belongs to; and the steps that end a stretch of a visit
+            which stands for others as well.
+        """
         owners: list[int] = []
+        scaled: list[Scaled] = []
         stack, strays, bare = lane.stack, lane.strays, lane.bare
-        visits: dict[int, list[tuple[int, int]]] = {}
+        visits: dict[int, list[tuple[int, int, int]]] = {}
         turns = {number for number, label in self._labels.items() if label.role == "generation"}
         generation = lane.generation
         top = stack[-1][0] if stack else _OUTSIDE_ID
-        for number, edge, now, generation in steps:
+        for number, edge, now, generation, items in steps:
             if strays and generation != lane.generation:
                 _drop_strays(lane)
                 top = stack[-1][0] if stack else _OUTSIDE_ID
             if edge == fmt.POINT:
                 is_bare = top == _OUTSIDE_ID
+                _note_scaled(scaled, stack, len(owners))
                 owners.append(number if is_bare else top)
                 bare = (number, generation, {}) if is_bare else None
                 continue
@@ -263,28 +302,31 @@ class PointFolder:
                 if edge == fmt.ENTER and self._is_block_of(number, bare[0]):
                     self._give_back(owners, bare)
                 bare = None
+            _note_scaled(scaled, stack, len(owners))
             owners.append(top)
             if edge == fmt.ENTER and number not in turns:
-                stack.append((number, now))
+                stack.append((number, now, int(items) if 1 < items < MOST_STOOD_FOR else 1))
                 top = number
             elif edge == fmt.EXIT and stack:
                 lane.generation = generation
-                spent = stack.pop()[1] if top == number else _leave(lane, number)
-                if spent is not None:
-                    visits.setdefault(number, []).append((generation, now - spent))
+                visit = stack.pop() if top == number else _leave(lane, number)
+                if visit is not None:
+                    visits.setdefault(number, []).append((generation, now - visit[1], visit[2]))
                     top = stack[-1][0] if stack else _OUTSIDE_ID
         lane.bare, lane.generation = bare, generation
         for number, spans in visits.items():
             totals = self._phases.setdefault(self._name(number), PhaseTotals())
             totals.visits += len(spans)
+            totals.timed += len(spans)
             self._add_time(number, spans, totals)
-        return owners
+        return owners, scaled
 
-    def _add_time(self, number: int, spans: Sequence[tuple[int, int]], totals: PhaseTotals) -> None:
-        """Add up the time in a phase, in all and by the generation in which it was left."""
-        totals.ns += sum(ns for _, ns in spans)
-        generations, times = zip(*spans, strict=True)
-        series_of(self._charges, self._name(number), BUSY, Sums).extend(generations, list(map(float, times)))
+    def _add_time(self, number: int, spans: Sequence[tuple[int, int, int]], totals: PhaseTotals) -> None:
+        """Add up the time in a phase, in all and by the generation in which it was left; one may stand for several."""
+        generations, times, weights = zip(*spans, strict=True)
+        totals.ns += sum(times)
+        stood_for = [float(ns * weight) for ns, weight in zip(times, weights, strict=True)]
+        series_of(self._charges, self._name(number), BUSY, Sums).extend(generations, stood_for)
 
     def _is_block_of(self, block: int, point: int) -> bool:
         """``with checkpoint(x)`` records the point x, then the block x."""
@@ -301,14 +343,20 @@ class PointFolder:
             series_of(self._charges, OUTSIDE, metric, Sums).put(generation, value)
 
 
-def _leave(lane: Lane, number: int) -> int | None:
-    """Close a visit that is not the innermost; return when it was entered, or ``None`` if it is not open."""
+def _note_scaled(scaled: list[Scaled], stack: Sequence[OpenVisit], at: int) -> None:
+    """Note that the time before step ``at`` belongs to a visit that stands for others, and which visit is around it."""
+    if stack and stack[-1][2] > 1:
+        scaled.append((at, stack[-1][2], stack[-2][0] if len(stack) > 1 else _OUTSIDE_ID))
+
+
+def _leave(lane: Lane, number: int) -> OpenVisit | None:
+    """Close a visit that is not the innermost and return it; ``None`` if it is not open."""
     for depth in range(len(lane.stack) - 1, -1, -1):
         if lane.stack[depth][0] == number:
             visit = lane.stack.pop(depth)
             lane.strays.discard(visit)
             lane.strays.update(lane.stack[depth:])
-            return visit[1]
+            return visit
     return None
 
 

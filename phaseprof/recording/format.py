@@ -55,7 +55,8 @@ class Point(_Record, tag="p", gc=False):
     """One boundary: ``a`` label, ``e`` 0 point, 1 enter, 2 exit; ``g`` generation ordinal or -1.
 
     ``m`` is the text of ``/proc/self/statm`` as it was read (pages: size, resident, shared ...), so that nothing is
-    parsed on the hot path; ``d`` device name to counters, in the order of ``DEVICE_COUNTERS``; ``n`` items done.
+    parsed on the hot path; ``d`` device name to counters, in the order of ``DEVICE_COUNTERS``; ``n`` items done, or, of
+    an enter, how many visits this one stands for, itself and those only counted since the last one that was recorded.
     """
 
     t: int
@@ -66,6 +67,15 @@ class Point(_Record, tag="p", gc=False):
     d: dict[str, list[int]] = {}
     n: float = -1.0
     th: int = 0
+
+
+class Visits(_Record, tag="v"):
+    """Visits that were only counted since the last such record: label to their number, and to the items they did."""
+
+    t: int
+    g: int
+    n: dict[int, int]
+    items: dict[int, float] = {}
 
 
 DEVICE_COUNTERS = (
@@ -195,13 +205,20 @@ class SnapshotTaken(_Record, tag="snapshot"):
 
 
 class Cost(_Record, tag="cost"):
-    """What profiling cost so far, seconds by job; ``skipped`` counts jobs that the budget had no room for."""
+    """What profiling cost so far, seconds of processor time by job.
+
+    ``skipped`` counts jobs that the budget had no room for; ``left`` gives the pause in seconds that a job was expected
+    to take, which was too long for the loop; ``pause_s`` the longest pause, and ``pause_by`` the job that made it.
+    """
 
     t: int
     g: int
     wall_s: float
     spent_s: dict[str, float]
     skipped: dict[str, int] = {}
+    left: dict[str, float] = {}
+    pause_s: float = 0.0
+    pause_by: str = ""
 
 
 class Note(_Record, tag="note"):
@@ -227,7 +244,7 @@ class End(_Record, tag="end"):
 
 Record = Union[  # noqa: UP007 - evaluated at run time on Python 3.10
     Header, Label, Point, GenerationBegin, GenerationEnd, Metrics, Watch, Violation, Births, Holder, Collected, Large,
-    SnapshotTaken, Cost, Note, Thread, End,
+    SnapshotTaken, Cost, Note, Thread, Visits, End,
 ]  # fmt: skip
 
 encode = msgspec.json.Encoder().encode

@@ -6,22 +6,22 @@ folder on another machine read the same numbers.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from phaseprof.recording import format as fmt
 from phaseprof.recording.folding import (
     ANY_STATM,
     BUSY,
     CHARGED,
+    N_FIELDS,
     OUTSIDE,
     PROCESS_METRICS,
     TAKEN_OVER,
     PhaseTotals,
     PointFolder,
-    Row,
     point_name,
     series_of,
 )
@@ -56,6 +56,7 @@ class ProcessRun:
         first_counts: (point name, metric) to generation and count of types whose count never changed.
         charges: (phase label, metric) to the change in each generation while it was the innermost phase; under
             ``BUSY``, the time in it.
+        counted: label number to its visits that were only counted, generations among them.
     """
 
     def __init__(self) -> None:
@@ -66,6 +67,7 @@ class ProcessRun:
         self.charges: dict[tuple[str, str], Sums] = {}
         self.first_counts: dict[tuple[str, str], tuple[int, float]] = {}
         self.phases: dict[str, PhaseTotals] = {}
+        self.counted: dict[int, int] = {}
         self.watches: dict[str, fmt.Watch] = {}
         self.violations: list[fmt.Violation] = []
         self.births: list[fmt.Births] = []
@@ -83,7 +85,7 @@ class ProcessRun:
         self._keep = {
             fmt.Header: self._add_header, fmt.Label: self._add_label, fmt.GenerationBegin: self._add_begin,
             fmt.GenerationEnd: self._add_end, fmt.Metrics: self._add_metrics, fmt.Watch: self._add_watch,
-            fmt.Note: self._add_note, fmt.Thread: self._add_thread,
+            fmt.Note: self._add_note, fmt.Thread: self._add_thread, fmt.Visits: self._add_visits,
         }  # fmt: skip
 
     def add(self, record: fmt.Record) -> None:
@@ -106,13 +108,13 @@ class ProcessRun:
         if len(pending) >= _BATCH:
             self.fold()
 
-    def take(self, rows: Sequence[Row]) -> None:
-        """Take in points that were recorded in this process, as rows."""
-        if rows:
-            self.n_records += len(rows)
-            self.last_ns = max(self.last_ns, rows[-1][0])
+    def take(self, fields: Sequence[Any]) -> None:
+        """Take in points that were recorded in this process: the fields of each row after those of the one before."""
+        if fields:
+            self.n_records += len(fields) // N_FIELDS
+            self.last_ns = max(self.last_ns, fields[-N_FIELDS])
             self.fold()  # a thread's change may wait
-            self._folder.fold(rows, self._page_bytes)
+            self._folder.fold(fields, self._page_bytes)
 
     def _add_plain(self, record: fmt.Record) -> None:
         if isinstance(record, fmt.Violation):
@@ -197,10 +199,27 @@ class ProcessRun:
         self._pending.append(fmt.Point(record.t, -1, TAKEN_OVER, -1, ANY_STATM, th=record.th))
 
     def number_of(self, ordinal: int) -> int | str:
-        """The number or name that the program gave a generation; its ordinal where it gave none."""
-        at = bisect_left(self.generations, ordinal, key=lambda generation: generation.ordinal)
-        found = self.generations[at] if at < len(self.generations) else None
-        return ordinal if found is None or found.ordinal != ordinal or found.index == "" else found.index
+        """The number or name that the program gave a generation; its ordinal where it gave none.
+
+        One that was only counted has the number that counting on from the one before it gives.
+        """
+        at = bisect_right(self.generations, ordinal, key=lambda generation: generation.ordinal) - 1
+        found = self.generations[at] if at >= 0 else None
+        if found is None or found.index == "":
+            return ordinal
+        if found.ordinal == ordinal:
+            return found.index
+        return found.index + ordinal - found.ordinal if isinstance(found.index, int) else ordinal
+
+    def _add_visits(self, record: fmt.Visits) -> None:
+        self.last_ns = max(self.last_ns, record.t)
+        for number, n in record.n.items():
+            label = self.labels.get(number)
+            if label is None or n < 0:
+                continue
+            self.counted[number] = self.counted.get(number, 0) + n
+            if label.role in ("phase", "block"):
+                self.phases.setdefault(label.name, PhaseTotals()).visits += n
 
     def _series(self, point: str, metric: str) -> Series:
         return series_of(self.series, point, metric, Series)
@@ -216,6 +235,7 @@ class ProcessRun:
                 [p.g for p in points],
                 [p.m for p in points],
                 [p.d for p in points],
+                [p.n for p in points],
                 [p.th for p in points],
             )
             self.last_ns = max(self.last_ns, points[-1].t)

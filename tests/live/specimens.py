@@ -291,7 +291,7 @@ def told(process: ProcessRun) -> dict[str, object]:
 def main(name: str, budget: str = "none") -> None:
     global pause_s
     pause_s = 0.0 if budget == "none" else PAUSE_S
-    trainer, pp = Trainer(), Profiler(budget=None if budget == "none" else float(budget))
+    trainer, pp = Trainer(), Profiler(budget=None if budget == "none" else float(budget), min_generation_s=0)
     globals()[name](pp, trainer)
     findings = [asdict(finding) for finding in pp.findings()]
     print(json.dumps({"findings": findings, **told(pp._session.recorder.model)}))

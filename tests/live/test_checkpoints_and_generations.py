@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from phaseprof.errors import PhaseprofWarning
 from phaseprof.recording.model import ProcessRun
 
 Read = Callable[[Profiler], ProcessRun]
+Make = Callable[..., Profiler]
 
 
 def readings(process: ProcessRun, point: str) -> list[int]:
@@ -118,7 +120,8 @@ def test_an_exception_ends_the_turn_and_comes_out(
     assert readings(process, "after train") == [0, 1]
 
 
-def test_without_a_generation_a_turn_ends_when_a_phase_comes_round(profiler: Profiler, recorded: Read) -> None:
+def test_without_a_generation_one_ends_when_a_phase_comes_round(make: Make, recorded: Read) -> None:
+    profiler = make(min_generation_s=0)
     for _ in range(3):
         with profiler.phase("evaluate"), profiler.phase("inner"):
             pass
@@ -131,7 +134,8 @@ def test_without_a_generation_a_turn_ends_when_a_phase_comes_round(profiler: Pro
     assert readings(process, "after train") == [0, 1, 2]
 
 
-def test_turns_that_were_implied_come_before_those_declared(profiler: Profiler, recorded: Read) -> None:
+def test_generations_that_were_implied_come_before_those_declared(make: Make, recorded: Read) -> None:
+    profiler = make(min_generation_s=0)
     for _ in range(3):
         with profiler.phase("collect"):
             pass
@@ -140,6 +144,19 @@ def test_turns_that_were_implied_come_before_those_declared(profiler: Profiler, 
             pass
 
     assert readings(recorded(profiler), "after collect") == [0, 1, 2, 3, 4]
+
+
+def test_short_rounds_without_a_generation_are_gathered_and_the_user_is_told(make: Make, recorded: Read) -> None:
+    profiler = make(min_generation_s=0.02)
+    began = time.perf_counter()
+    while time.perf_counter() - began < 0.1:
+        with profiler.phase("collect"):
+            pass
+
+    process = recorded(profiler)
+    assert 1 < len(readings(process, "after collect")) <= 6
+    (note,) = [note for note in process.notes if "rounds are gathered to 0.02 s" in note]
+    assert "generation()" in note and "--generation" in note
 
 
 def test_a_phase_around_the_loop_stays_open(profiler: Profiler, recorded: Read) -> None:

@@ -67,14 +67,6 @@ def test_collected_objects_are_counted(watch: GcWatch) -> None:
     assert watch.read()["gc_collected"] - before == 50
 
 
-def test_time_spent_is_added_up(watch: GcWatch) -> None:
-    gc.collect()
-    first = watch.read()["gc_pause_s"]
-    gc.collect()
-
-    assert 0 < first < watch.read()["gc_pause_s"]
-
-
 def test_nothing_is_counted_after_close(watch: GcWatch) -> None:
     watch.close()
     gc.collect()
@@ -82,36 +74,6 @@ def test_nothing_is_counted_after_close(watch: GcWatch) -> None:
     assert watch.full_since_last() is False
 
 
-class Quarrelsome:
-    """Somebody else's callback, which must be neither removed nor compared."""
-
-    def __call__(self, phase: str, info: dict[str, int]) -> None: ...
-
-    def __eq__(self, other: object) -> bool:
-        raise AssertionError("compared")
-
-    __hash__ = object.__hash__
-
-
-def test_close_removes_its_own_callback_and_no_other() -> None:
-    strangers = [Quarrelsome(), Quarrelsome()]
-    before = list(gc.callbacks)
-    gc.callbacks.append(strangers[0])
-    watch = GcWatch()
-    gc.callbacks.append(strangers[1])
-
-    watch.close()
-
-    after = gc.callbacks[:]
-    del gc.callbacks[len(before) :]
-    assert list(map(id, after)) == [*map(id, before), *map(id, strangers)]
-
-
-def test_a_watch_that_is_dropped_takes_its_callback_along() -> None:
-    before = len(gc.callbacks)
-
-    watch = GcWatch()
-    assert len(gc.callbacks) == before + 1
-    del watch
-
-    assert len(gc.callbacks) == before
+def test_no_callback_is_left_in_the_collector(watch: GcWatch) -> None:
+    """What a signal handler raised inside one would never reach the program."""
+    assert not [callback for callback in gc.callbacks if "phaseprof" in repr(callback)]

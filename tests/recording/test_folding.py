@@ -27,8 +27,13 @@ def process_of(batches: Sequence[Sequence[Row]]) -> ProcessRun:
     for label in LABELS:
         process.add(label)
     for rows in batches:
-        process.take(rows)
+        process.take(flat(rows))
     return process
+
+
+def flat(rows: Sequence[Row]) -> list[object]:
+    """As a recorder hands rows over: field after field."""
+    return [field for row in rows for field in row]
 
 
 def statm(resident: int, shared: int = 0) -> bytes:
@@ -99,7 +104,7 @@ def test_a_thread_that_takes_over_a_number_inherits_nothing() -> None:
     process = process_of([rows_of([(1, ENTER, 0, 0)], lane=3)])
 
     process.add(fmt.Thread(5, 3))
-    process.take(rows_of([(2, ENTER, 0, 10), (2, EXIT, 0, 11)], lane=3))
+    process.take(flat(rows_of([(2, ENTER, 0, 10), (2, EXIT, 0, 11)], lane=3)))
 
     assert {owner for owner, _ in process.charges} == {"eval"}
 

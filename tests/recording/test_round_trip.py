@@ -9,6 +9,7 @@ import sys
 import tempfile
 import textwrap
 import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -123,7 +124,7 @@ turn = 0
 print("ready", flush=True)
 while True:
     with profiler.generation(turn):
-        for _ in range(20):
+        for _ in range(2):
             with profiler.phase("train"):
                 profiler.checkpoint("inside")
     turn += 1
@@ -236,6 +237,7 @@ def test_a_folder_removed_in_the_middle_is_made_again_and_told(tmp_path: Path) -
         with profiler.generation(turn), profiler.phase("train"):
             if turn == 1:
                 lose_folder(tmp_path / "run")
+        time.sleep(0.06)  # the file is looked after no more often than counters are read
     profiler.close()
 
     process = load(tmp_path / "run").main
@@ -251,11 +253,12 @@ def test_on_a_full_disk_training_goes_on_and_the_loss_is_told(tmp_path: Path) ->
     if mounted.returncode:
         pytest.skip("this machine mounts no small disk")
     try:
-        profiler = Profiler(str(disk / "run"))
+        profiler = Profiler(str(disk / "run"), budget=1.0)
         for turn in range(12):
             with profiler.generation(turn):
                 for _ in range(100):
                     profiler.checkpoint("inside")
+            time.sleep(0.02)  # earns room for the next hundred
             if turn == 9:
                 # Room comes back: the file itself is kept, something else on the disk goes.
                 subprocess.run(["mount", "-o", "remount,size=1m", str(disk)], check=True)

@@ -1,0 +1,140 @@
+"""Which visits are recorded and which are only counted, so that short ones cost next to nothing."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+# Of the budget, the part that boundaries may take: recording them, and all later work on those records.
+RECORDING_PART = 0.25
+# What may be spent on boundaries before any wall time has passed, so that a short program is recorded in full; below
+# the reserve, short visits are gathered.
+CREDIT_NS, RESERVE_NS = 5_000_000, 1_000_000
+# Where visits are gathered, the time between two recorded ones of a label.
+SHORTEST_NS, LONGEST_NS = 50_000_000, 10_000_000_000
+# Counts are written as often, unless there are so many labels that it would take more than this part of the budget;
+# where there is no file, the model takes them in as often as it takes in boundaries.
+WRITING_PART, UNWRITTEN_NS = 0.1, 500_000_000
+# Boundaries recorded in full before visits are gathered even where there is room: bounds the file of a long run.
+FULL_DETAIL = 20_000
+# A boundary, and the records of a generation, until they were measured; what a scope does around a boundary, and what
+# becomes of its record later (folding).
+FIRST_POINT_NS, FIRST_TURN_NS, AROUND_NS, LATER_NS = 3_000.0, 25_000.0, 700.0, 700.0
+# One boundary in so many is timed on the clock of the processor, which takes a fifth of what it times.
+TIMED_EVERY, TURN_TIMED_EVERY = 64, 8
+# A visit that is only counted, most of it for reading the clock.
+COUNTED_NS = 250.0
+
+# One visit that is open: the visit around it, its label, and whether it is recorded.
+Visit = tuple[Any, "Visited", bool]
+
+
+class Visited:
+    """A label that is passed again and again: when its next visit is to be recorded, and how many were counted.
+
+    Attributes:
+        name: the label.
+        role: phase, block, checkpoint or generation.
+        due: the clock from which on a visit is recorded; earlier ones are counted.
+        count: counts a visit: one step of the interpreter, so that threads need no lock.
+        items: units of work that counted visits did since counts were last written; ``None``: not said.
+        number: under which the recording knows the label; -1 before it does.
+    """
+
+    __slots__ = ("_n_reads", "_n_weighed", "_n_written", "count", "due", "items", "name", "number", "role")
+
+    def __init__(self, name: str, role: str) -> None:
+        self.name = name
+        self.role = role
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew, for another recording."""
+        counter: Iterator[int] = itertools.count()
+        self.count = counter.__next__
+        self.due, self.number = 0, -1
+        self.items: float | None = None
+        self._n_reads = self._n_written = self._n_weighed = 0
+
+    def _n_counted(self) -> int:
+        self._n_reads += 1  # reading the counter advances it
+        return self.count() - self._n_reads + 1
+
+    def take_count(self) -> int:
+        """Return how many visits were counted since the last call."""
+        before, self._n_written = self._n_written, self._n_counted()
+        return self._n_written - before
+
+    def take_weight(self) -> int:
+        """Return for how many visits one that is recorded now stands: itself, and those counted since the last one."""
+        before, self._n_weighed = self._n_weighed, self._n_counted()
+        return 1 + self._n_weighed - before
+
+    def add_items(self, n: float) -> None:
+        """Add the units of work of a counted visit; -1 where it did not say."""
+        if n >= 0:
+            self.items = n + (self.items or 0.0)
+
+
+class Pace:
+    """Spreads recorded visits so that boundaries take no more than their part of the budget.
+
+    While there is room every visit is recorded.  Where short visits use it up, each label is recorded at most once in a
+    while: as long as one visit of each label takes to earn, so that no label takes the place of another.
+
+    Args:
+        share: of wall time that measuring may take; ``None``: every visit is recorded.
+        clock: nanoseconds, monotonic.
+    """
+
+    def __init__(self, share: float | None, clock: Callable[[], int]) -> None:
+        self._part = math.inf if share is None else share * RECORDING_PART
+        self._clock = clock
+        self._began = clock()
+        self._point_ns, self._turn_ns = FIRST_POINT_NS, FIRST_TURN_NS
+        self.n_points = self.n_turns = self.n_counted = self.waited_ns = 0
+
+    @property
+    def point_ns(self) -> float:
+        """What one boundary takes in all."""
+        return self._point_ns + AROUND_NS + LATER_NS
+
+    @property
+    def _recorded_ns(self) -> float:
+        return self.n_points * self.point_ns + self.n_turns * self._turn_ns
+
+    @property
+    def spent_ns(self) -> float:
+        """What boundaries, generations and counted visits took so far."""
+        return self._recorded_ns + self.n_counted * COUNTED_NS
+
+    def timed(self, took_ns: int) -> None:
+        """Take in the processor time of one boundary; one that met a page fault or a collection counts for little."""
+        self._point_ns = _nearer(self._point_ns, took_ns)
+
+    def turn_timed(self, took_ns: int) -> None:
+        """Take in the processor time of the records of one generation, boundaries included, measuring excluded."""
+        self._turn_ns = _nearer(self._turn_ns, took_ns)
+
+    def next_counts(self, now: int, took_ns: int, *, has_file: bool) -> int:
+        """Return when counts are to be written again, after ``took_ns`` were spent on it."""
+        least = SHORTEST_NS if has_file else UNWRITTEN_NS
+        return now + max(least, int(took_ns / (self._part / RECORDING_PART * WRITING_PART)))
+
+    def next_due(self, now: int, n_labels: int) -> int:
+        """Return when the next visit of a label that is recorded now is to be recorded."""
+        if self._part == math.inf:
+            return 0
+        room = CREDIT_NS + self._part * (now - self._began - self.waited_ns) - self._recorded_ns
+        if room > RESERVE_NS and self.n_points < FULL_DETAIL:
+            return 0
+        wait = (2 * self.point_ns * n_labels + self._turn_ns) / self._part
+        if room < 0:
+            wait *= 2
+        return now + int(min(LONGEST_NS, max(SHORTEST_NS, wait)))
+
+
+def _nearer(mean_ns: float, took_ns: int) -> float:
+    return mean_ns + 0.1 * (min(took_ns, 4 * mean_ns) - mean_ns)
