@@ -20,7 +20,7 @@ ROOT = Path(phaseprof.__file__).parent
 # Lower rows first. A module may import from the rows below its own and from its own unit, and from siblings
 # of its row only where SIBLINGS says so.
 LAYERS: tuple[tuple[str, ...], ...] = (
-    ("_version", "errors"),
+    ("_version", "errors", "interrupts"),
     ("units",),
     ("records",),
     ("verdict", "probes", "native", "recording"),
@@ -44,7 +44,7 @@ FRAMEWORKS = {
     "matplotlib", "plotly", "pyarrow", "rich",
 }  # fmt: skip
 
-MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_PARSER_LINES = 400, 60, 80
+MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_PARSER_LINES = 600, 60, 80
 
 RANK = {unit: rank for rank, row in enumerate(LAYERS) for unit in row}
 
