@@ -4,6 +4,7 @@
 #   make test       the suite without torch on every Python from 3.10 to 3.13 found here, then with torch
 #   make leakbench  known leaks and healthy twins: TOOL=phaseprof by default, ARGS for more options
 #   make bench      the figures of docs/benchmarks.md
+#   make integrations  tests against the packages of phaseprof.integrations, which are large
 #   make lint       ruff and mypy --strict
 #   make clean      remove what the targets above made
 
@@ -23,7 +24,7 @@ ARGS ?=
 WORKERS ?= 2
 PYTEST := -m pytest -q -n $(WORKERS) --dist worksteal
 
-.PHONY: demo test test-torch test-base bench leakbench lint coverage clean
+.PHONY: demo test test-torch test-base integrations bench leakbench lint coverage clean
 
 demo: $(VENV)/.test
 	$(BIN)/phaseprof demo --scenario $(SCENARIO) $(ARGS)
@@ -37,6 +38,9 @@ test-torch: $(VENV)/.test $(VENV)/.all
 
 test-base:
 	sh .ci/test-base $(PYTEST) $(ARGS)
+
+integrations: $(VENV)/.test $(VENV)/.integrations
+	$(BIN)/python -m pytest -q tests/integrations $(ARGS)
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py $(ARGS)

@@ -51,6 +51,10 @@ else:
     _HOMES = {"Finding": "phaseprof.records", "Profiler": "phaseprof.profiler"}
 
     def __getattr__(name: str) -> object:
+        if name == "integrations":
+            from importlib import import_module
+
+            return import_module("phaseprof.integrations")
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module

@@ -6,7 +6,7 @@ import atexit
 import os
 import sys
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, TextIO
 
@@ -323,6 +323,19 @@ class Profiler:
         from phaseprof.report.summary import build_summary
 
         return build_summary(self._model(), findings)
+
+    def scalars(self) -> dict[str, float]:
+        """The newest figures by the keys that trainers log: sizes of tracked names, memory, throughput.
+
+        MB are 10**6 bytes; what was not measured is not there.
+        """
+        from phaseprof.report.scalars import build_scalars
+
+        return build_scalars(self._model())
+
+    def on_generation(self, call: Callable[[], object], *, every: int = 1) -> None:
+        """Call a function at the end of every ``every``-th generation; what it raises becomes one warning."""
+        self._session.hooks.add(call, every)
 
     def print_memory_trend(self, file: TextIO | None = None) -> None:
         """Print ``trend()``."""

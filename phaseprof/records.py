@@ -15,6 +15,7 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 KINDS = (
     "objects", "tensors", "arrays", "autograd graph", "container", "garbage", "native",
     "fragmentation", "gpu", "children", "descriptors", "shared memory", "threads",
+    "throughput",
 )  # fmt: skip
 
 # How a chain of holders ends where it names nobody: dead cycles, what only C holds, and a search that met its limit.

@@ -27,6 +27,7 @@ from phaseprof.analysis.naming import (
 )  # fmt: skip
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms
+from phaseprof.analysis.throughput import find_slowdown
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Finding, Verdict
 from phaseprof.units import MB
@@ -78,6 +79,7 @@ def find_leaks(
     named = {finding.subject for finding in [*leaks, *counted]}
     broken = [expectation_finding(process, one) for one in broken_expectations(process) if one.name not in named]
     every = [*counted, *leaks, *broken, *tracked, *rest]
+    every += find_slowdown(process, symptoms, every)
     return tuple(sorted(_without_doubles(every), key=_rank)[:MOST_FINDINGS])
 
 
@@ -306,7 +308,7 @@ def _without_doubles(findings: list[Finding]) -> list[Finding]:
     return list(seen.values())
 
 
-_ORDER = ("leak", "expectation", "step", "filling", "growing", "sawtooth", "plateau", "stable", "too short")
+_ORDER = ("leak", "expectation", "slowdown", "step", "filling", "growing", "sawtooth", "plateau", "stable", "too short")
 
 
 def _rank(finding: Finding) -> tuple[float, float, float]:

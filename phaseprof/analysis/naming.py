@@ -220,6 +220,7 @@ ADVICE = {
     "{place}.",
     "threads": "Shut executors and threads down after use (with ThreadPoolExecutor(...) as pool:, or shutdown()).",
     "shared memory": "Close and unlink each segment when its reader is done.",
+    "throughput": "Look for work that becomes more with each generation, such as a list that is searched.",
     "fragmentation": "Freed memory stays with the allocator: MALLOC_ARENA_MAX=2, malloc_trim(0), or another "
     "allocator; it is no leak.",
 }  # fmt: skip
@@ -262,6 +263,7 @@ _BY_KIND = {
     "gpu": ("device memory", False),
     "fragmentation": ("freed memory that the allocator keeps", False), "children": ("child processes", True),
     "descriptors": ("file descriptors", True), "threads": ("threads", True), "shared memory": ("shared memory", False),
+    "throughput": ("throughput", False),
 }  # fmt: skip
 _BEGUN = {"children": "started", "threads": "started", "descriptors": "opened", "shared memory": "created"}
 # A verdict as a verb, of one thing and of several.

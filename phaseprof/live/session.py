@@ -14,6 +14,7 @@ from phaseprof.errors import ExpectationError, PhaseprofError, PhaseprofWarning
 from phaseprof.interrupts import raise_the_programs
 from phaseprof.live.budget import Budget
 from phaseprof.live.devices import Devices
+from phaseprof.live.hooks import Hooks
 from phaseprof.live.inspector import Inspector
 from phaseprof.live.recorder import MAX_LABELS, OVERFLOW, Recorder, clean_text, not_a_label
 from phaseprof.live.sampler import Sampler, flush, start_sampler
@@ -49,6 +50,7 @@ class Session:
         self.tracked = TrackList()
         self.clock = clock
         self.on_report: Callable[[], None] | None = None
+        self.hooks = Hooks(self.warn)
         self.counts_due = 0
         self._stack: ContextVar[Visit | None] = ContextVar("phaseprof_visits", default=None)
         self._visited: dict[str, dict[str, Visited]] = {role: {} for role in ROLES}
@@ -336,6 +338,7 @@ class Session:
             if not failed:
                 broken = self._measure()
                 self._report_if_due()
+                self.hooks.tell(self._ordinal, self.budget)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             self._pass_on(error)
         if broken and not failed:

@@ -92,7 +92,8 @@ class FindingsReport(Report):
         for number, item in enumerate(self.entries, 1):
             lines += [*([""] if lines else []), *_entry_lines(number, item, style)]
         title = f"FINDINGS: {len(self.entries)}" if self.entries else "FINDINGS"
-        is_clean = self.is_judged and not self.n_leaks and not self.n_broken
+        bad = ("leak", "expectation", "slowdown")
+        is_clean = self.is_judged and not any(entry.finding.verdict in bad for entry in self.entries)
         return section(title, "good" if is_clean else "findings", lines, style)
 
 
@@ -155,6 +156,10 @@ def slope_text(finding: Finding) -> str:
 
 def value_text(metric: str, value: float) -> str:
     """Write a reading in the unit that its metric's name says."""
+    if metric == "items_per_s":
+        return f"{value:,.4g}"
+    if metric == "generation_seconds":
+        return f"{value:.3g} s"
     return format_bytes(value) if metric.endswith("_bytes") or metric.startswith("tracked/") else count_text(value)
 
 

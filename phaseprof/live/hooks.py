@@ -1,0 +1,29 @@
+"""What others want to be called for at the ends of generations, such as trackers of experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from phaseprof.live.budget import Budget
+
+
+class Hooks:
+    """Functions to call every so many generations; what they raise is told once, and ends no run."""
+
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self._warn = warn
+        self._calls: list[tuple[int, Callable[[], object]]] = []
+
+    def add(self, call: Callable[[], object], every: int) -> None:
+        """Call ``call`` at the end of every ``every``-th generation."""
+        self._calls.append((every, call))
+
+    def tell(self, ordinal: int, budget: Budget) -> None:
+        """A generation has ended; the time is charged to what was asked for."""
+        for every, call in self._calls:
+            if (ordinal + 1) % every == 0:
+                try:
+                    with budget.spending("integrations", asked=True):
+                        call()
+                except Exception as error:  # noqa: BLE001 - a tracker that is down is no reason to stop
+                    self._warn(f"an integration failed: {type(error).__name__}: {error}")
