@@ -60,7 +60,10 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rank", type=int, help="process to compare; default: the one that reports lead with")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, format 1")
     parser.add_argument(
-        "--max-file-size", default="512 MiB", metavar="SIZE", help="read no larger snapshot (default: %(default)s)"
+        "--max-file-size",
+        default="50 MB",
+        metavar="SIZE",
+        help="read no larger snapshot, nor one that could take ten times that in memory (default: %(default)s)",
     )
 
 

@@ -41,7 +41,10 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--html", type=Path, metavar="FILE", help="write one page that needs no network")
     parser.add_argument("--png", type=Path, metavar="FILE", help="write the plots into this file")
     parser.add_argument(
-        "--max-file-size", default="512 MiB", metavar="SIZE", help="read no larger pickle (default: %(default)s)"
+        "--max-file-size",
+        default="50 MB",
+        metavar="SIZE",
+        help="read no larger pickle, nor one that could take ten times that in memory (default: %(default)s)",
     )
     parser.set_defaults(run=run)
 

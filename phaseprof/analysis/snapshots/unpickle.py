@@ -1,7 +1,7 @@
 """Read a pickled CUDA memory snapshot as data: no code can run, and a few bytes cannot take the memory.
 
 A snapshot is dicts, lists, strings and numbers. Its opcodes are therefore checked one by one before anything is
-loaded: what names a global, calls, or announces more than the file holds is refused. The loading itself is left to
+loaded: what names a global, calls, or could take more memory than is allowed is refused. The loading itself is left to
 the C unpickler, with every look-up of a class forbidden and the cycle collector paused (it would scan hundreds of
 thousands of growing dicts in vain and doubles the time).
 """
@@ -12,33 +12,30 @@ import gc
 import gzip
 import io
 import pickle
-import re
 import zlib
 from pathlib import Path
 from typing import NoReturn
 
+from phaseprof.analysis.snapshots.footprint import (
+    BINUNICODE,
+    FIXED_OPCODES,
+    LONG_BINPUT,
+    SHORT_BINUNICODE,
+    close_bound,
+    end_of_variable,
+    quick_bound,
+)
 from phaseprof.errors import SnapshotError
 from phaseprof.units import format_bytes
 
-# A loaded snapshot takes five to nine times its file: at this cap it stays under 5 GB.
-MAX_SNAPSHOT_BYTES = 512 << 20
+# A loaded snapshot takes up to ten times its file, and no file may take more than that of the largest that is read.
+MAX_SNAPSHOT_BYTES = 50_000_000
+MEMORY_BY_BYTE = 10
 
 _READ_STEP_BYTES = 1 << 20
 _GZIP_MAGIC = b"\x1f\x8b"
 
-# One match eats a run of opcodes whose length is known from their first bytes. The run is bounded because the
-# regular expression engine keeps a record of every repetition until the match ends.
-_FIXED_OPCODES = re.compile(
-    rb"(?:[(}\]uae\x85\x86\x87\x94\x88\x89Nts)]+"  # marks, empty containers, appends, tuples, memoize, bools, None
-    rb"|[Khq\x80]."  # BININT1, BINGET, BINPUT, PROTO
-    rb"|M..|[Jj]...."  # BININT2, BININT, LONG_BINGET
-    rb"|\x8a(?:\x06.{6}|\x05.{5}|\x04.{4}|\x03.{3}|\x07.{7}|\x08.{8}|\x01.|\x02..|\x00|\x09.{9})"  # LONG1 to 72 bits
-    rb"|[G\x95].{8}"  # BINFLOAT, FRAME
-    rb"){1,1000}",
-    re.DOTALL,
-)
-_SHORT_BINUNICODE, _BINUNICODE, _LONG_BINPUT, _STOP = 0x8C, 0x58, 0x72, 0x2E
-_PROTO = 0x80
+_STOP, _PROTO = 0x2E, 0x80
 _WITH_ARGUMENT = frozenset(b"Khq\x80MJj\x8aG\x95")
 
 # What the C unpickler raises on bytes that are cut or wrong; hostile ones may hit the last three.
@@ -65,19 +62,21 @@ def load_snapshot(path: Path, *, max_bytes: int = MAX_SNAPSHOT_BYTES) -> tuple[o
 
     Args:
         path: the file.
-        max_bytes: most bytes of pickle to read, counted after decompression.
+        max_bytes: most bytes of pickle to read, counted after decompression; ten times as many may be taken in memory.
 
     Returns:
         The root object (made of dicts, lists, tuples, strings, numbers, bools and ``None`` only) and the number of
         pickle bytes it came from.
 
     Raises:
-        SnapshotError: the file is missing, empty, cut, too large, or holds what no snapshot holds.
+        SnapshotError: the file is missing, empty, cut, too large, could take too much memory, or holds what no
+            snapshot holds.
 
-    Cost: about 30 ns a byte, 0.35 s for 380,000 blocks (12 MB); memory five to nine times the file.
+    Cost: about 30 ns a byte, 0.35 s for 380,000 blocks (12 MB), twice that for larger ones; memory nine times the file.
     """
     data = _read_bytes(path, max_bytes)
-    _check_opcodes(data, path.name)
+    n_texts = _check_opcodes(data, path.name)
+    _check_footprint(data, n_texts, path.name, max_memory=MEMORY_BY_BYTE * max_bytes)
     return _load(data, path.name), len(data)
 
 
@@ -118,12 +117,17 @@ def _inflate(stream: io.BufferedReader, max_bytes: int, name: str) -> bytes:
     return b"".join(parts)
 
 
-def _check_opcodes(data: bytes, name: str) -> None:
-    """Refuse bytes that are not a pickle of plain data; after this check loading cannot name code or over-allocate."""
+def _check_opcodes(data: bytes, name: str) -> int:
+    """Refuse bytes that are not a pickle of plain data: after this check loading cannot name code.
+
+    Returns:
+        How many texts it holds.
+    """
     if data[0] != _PROTO:
         raise unreadable(name, "it is not a pickle of protocol 2 or later", "pass files written by _dump_snapshot")
     position, end = 0, len(data)
-    skip_fixed = _FIXED_OPCODES.match
+    n_texts = n_entries = 0
+    skip_fixed = FIXED_OPCODES.match
     while position < end:
         run = skip_fixed(data, position)
         if run:
@@ -133,29 +137,47 @@ def _check_opcodes(data: bytes, name: str) -> None:
         if opcode == _STOP:
             position += 1
             break
-        position = _skip_variable(data, position, name)
+        if opcode == LONG_BINPUT:
+            n_entries += 1
+            _check_entry(data, position, n_entries, name)
+        elif opcode in (SHORT_BINUNICODE, BINUNICODE):
+            n_texts += 1
+        else:
+            _refuse_opcode(data, position, name)
+        position = end_of_variable(data, position)
     if position != end or data[-1] != _STOP:
-        raise unreadable(name, "it is cut short or has bytes after its end", "copy or dump it again")
+        raise _cut_short(name)
+    return n_texts
 
 
-def _skip_variable(data: bytes, position: int, name: str) -> int:
-    opcode = data[position]
-    if opcode == _SHORT_BINUNICODE:
-        return position + 2 + (data[position + 1] if position + 1 < len(data) else 0)
-    if opcode == _BINUNICODE:
-        return position + 5 + int.from_bytes(data[position + 1 : position + 5], "little")
-    if opcode == _LONG_BINPUT:
-        # The unpickler makes room for twice the index: honest files number their entries one by one.
-        if int.from_bytes(data[position + 1 : position + 5], "little") > len(data):
-            raise unreadable(name, "it announces more entries than it has bytes", "do not trust this file")
-        return position + 5
-    if opcode in _WITH_ARGUMENT and len(data) - position < 12:
-        return len(data) + 1  # the end of the file cut its argument off
+def _check_entry(data: bytes, position: int, n_entries: int, name: str) -> None:
+    """The unpickler makes room for twice the index: honest files number their entries one by one, from 256 on here."""
+    if int.from_bytes(data[position + 1 : position + 5], "little") > 4 * (n_entries + 256):
+        raise unreadable(name, "it announces more entries than it has", "do not trust this file")
+
+
+def _refuse_opcode(data: bytes, position: int, name: str) -> None:
+    if data[position] in _WITH_ARGUMENT and len(data) - position < 12:
+        raise _cut_short(name)  # in the middle of an argument
     raise unreadable(
         name,
-        f"byte {position} holds pickle opcode 0x{opcode:02x}, and snapshots hold plain data only",
+        f"byte {position} holds pickle opcode 0x{data[position]:02x}, and snapshots hold plain data only",
         "do not unpickle this file: it may run code",
     )
+
+
+def _cut_short(name: str) -> SnapshotError:
+    return unreadable(name, "it is cut short or has bytes after its end", "copy or dump it again")
+
+
+def _check_footprint(data: bytes, n_texts: int, name: str, *, max_memory: int) -> None:
+    if quick_bound(data, n_texts) <= max_memory:
+        return
+    most = close_bound(data)
+    if most > max_memory:
+        took = f"up to {format_bytes(most)}" if most < 1 << 50 else "no end"
+        rule = f"its {format_bytes(len(data))} could take {took} of memory, and {format_bytes(max_memory)} is the limit"
+        raise unreadable(name, rule, "raise it with --max-file-size, of which ten times as much is the limit")
 
 
 def _load(data: bytes, name: str) -> object:
