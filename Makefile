@@ -14,7 +14,8 @@ PYTHON ?= $(shell sh .ci/interpreters --best)
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
-METADATA := setup.cfg pyproject.toml
+# A change of the extension's source builds it again.
+METADATA := setup.cfg setup.py pyproject.toml phaseprof/native/_heap.c
 
 SCENARIO ?= none
 TOOL ?= phaseprof

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+from functools import cache
 from typing import NamedTuple, cast
 
 from phaseprof.probes.typeinfo import has_managed_dict
@@ -138,6 +139,7 @@ def _find_cached_keys() -> int:
 _CACHED_KEYS = _find_cached_keys()
 
 
+@cache
 def is_understood() -> bool:
     """Say whether this interpreter lays objects out as expected, by trying it on one."""
     if sys.version_info < (3, 11):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast
 from phaseprof.native.frames import local_values
 from phaseprof.native.kinds import MASK, SHORT, Kind, Kinds, Treatment
 from phaseprof.native.layout import NO_ATTRIBUTES, Attributes, attributes
+from phaseprof.native.roots import Starts, place_of
 from phaseprof.native.table import OUTSIDE, UNREACHABLE, Root, Rows
 
 # References past this one are at one position: a type that shows as many holds a number of like things.
@@ -21,6 +22,7 @@ _LAST_ORDINAL = 32
 # An instance with more attributes is a table.
 _MAX_ATTRIBUTES = 1000
 _CLOCK_EVERY = 1024
+NUMBER_OF_OBJECT = 17  # numpy's number of the type object
 _NAMESPACE_KEYS = ("__name__", "__builtins__")
 _HEAP_TYPE = 1 << 9
 _OWN_CONTAINERS = (list, dict, set, tuple, deque)
@@ -28,13 +30,6 @@ _OWN_CONTAINERS = (list, dict, set, tuple, deque)
 _flags_of = type.__dict__["__flags__"].__get__
 _module_dict = vars(types.ModuleType)["__dict__"].__get__
 _class_dict = type.__dict__["__dict__"].__get__
-
-
-class Start(NamedTuple):
-    """A root of the walk: an object, or a running frame, whose locals are followed."""
-
-    root: Root
-    obj: object
 
 
 class Node(NamedTuple):
@@ -61,30 +56,23 @@ class Walk:
         self._queue: deque[Node] = deque()
         self._end = None if limit_s is None else time.perf_counter() + limit_s
 
-    def skip(self, ids: Iterable[int]) -> None:
-        """Leave objects out, with what only they refer to unless the collector lists it."""
-        self._seen.update(ids)
-
     def close(self) -> None:
         """Let go of every object."""
         self._queue.clear()
         self.measured.clear()
         self.examples.clear()
 
-    def run(self, starts: Iterable[Start]) -> None:
-        """Walk from the roots, in order of preference."""
-        for root, obj in starts:
+    def run(self, starts: Starts) -> None:
+        """Walk from the roots, in order of preference, and then through what none of them reaches if that is wanted."""
+        self._seen.update(starts.skip)
+        for root, obj in starts.starts:
             self._begin(root, obj)
         self._follow()
-
-    def run_whole(self, starts: Iterable[Start]) -> None:
-        """Walk from the roots, and then through what none of them reaches."""
-        self.run(starts)
-        if not self.partial:
+        if starts.is_whole and not self.partial:
             self._unrooted()
 
     def _begin(self, root: Root, obj: object) -> None:
-        row = self.rows.root(root)
+        row = self.rows.root(root, place_of(root))
         node = Node(obj, row, None, 0)
         if id(obj) not in self._seen:
             self._seen.add(id(obj))
@@ -120,7 +108,7 @@ class Walk:
         self._seen.add(id(obj))
         self.n_met += 1
         if treatment is Treatment.SMALL or (treatment is Treatment.TEXT and len(cast("str", obj)) < SHORT):
-            self.rows.own_bytes[parent.row] += kind.sizeof(obj) + kind.header
+            self.rows.own_bytes[parent.row] += kind.own_bytes(obj)
             return
         self._place(obj, kind, position, parent)
 
@@ -145,7 +133,7 @@ class Walk:
         is_asked = kind.is_followed and kind.treatment is not Treatment.MODULE
         referents = gc.get_referents(obj) if is_asked else []
         held = self._held(obj, kind, referents)
-        self._add(node, kind.sizeof(obj) + kind.header + self._bytes_of(held))
+        self._add(node, kind.own_bytes(obj) + self._bytes_of(held))
         yield from _attributes(held, referents, kind)
         yield from _items(obj, kind)
         yield from _ordinals(referents, held, kind)
@@ -166,17 +154,17 @@ class Walk:
         self._seen.add(id(held.namespace))
         self.n_met += 1
         kind = self._kinds.of(type(held.namespace))
-        return kind.sizeof(held.namespace) + kind.header
+        return kind.own_bytes(held.namespace)
 
     def _unrooted(self) -> None:
         """File what no root reaches: held by something in C, or by a ring only."""
         left = self._left()
         try:
-            outside = self.rows.root(Root(OUTSIDE))
+            outside = self.rows.root(Root(OUTSIDE), place_of(Root(OUTSIDE)))
             for obj in _held_outside(left):
                 self._visit(obj, 0, Node(None, outside, None, 0))
             self._follow()
-            unreachable = self.rows.root(Root(UNREACHABLE))
+            unreachable = self.rows.root(Root(UNREACHABLE), place_of(Root(UNREACHABLE)))
             for obj in left:
                 if not self.partial:
                     self._visit(obj, 0, Node(None, unreachable, None, 0))
@@ -274,7 +262,7 @@ def _items(obj: object, kind: Kind) -> Iterator[tuple[object, int]]:
 
 def _ordinals(referents: list[object], held: Attributes, kind: Kind) -> Iterator[tuple[object, int]]:
     """Yield the references that are no attributes, by number where they are no items."""
-    apart = {id(held.namespace), *held.value_ids}
+    apart = {*held.value_ids, *(() if held.namespace is None else (id(held.namespace),))}
     n = 0
     for referent in referents:
         if id(referent) not in apart:
@@ -288,17 +276,21 @@ def _behind_array(array: object) -> Iterator[tuple[object, int]]:
     base = ndarray.__dict__["base"].__get__(array)
     if base is not None:
         yield base, 1
-    elif ndarray.__dict__["dtype"].__get__(array).hasobject:
-        plain = ndarray.view(array, ndarray)
-        if plain.dtype.fields is None:
-            yield from ((item, 0) for item in plain.ravel(order="K").tolist())
+    elif ndarray.__dict__["dtype"].__get__(array).num == NUMBER_OF_OBJECT:
+        yield from ((item, 0) for item in ndarray.view(array, ndarray).ravel(order="K").tolist())
+
+
+def _safe_referents(objects: list[object]) -> list[object]:
+    modules = [o for o in objects if issubclass(type(o), types.ModuleType)]
+    others = (o for o in objects if not issubclass(type(o), types.ModuleType))
+    return [*gc.get_referents(*others), *map(_module_dict, modules)]
 
 
 def _held_outside(left: list[object]) -> list[object]:
     """Return those that more refers to than the others of the list."""
     inner = dict.fromkeys(map(id, left), 0)
     for start in range(0, len(left), 512):
-        for identity in map(id, gc.get_referents(*left[start : start + 512])):
+        for identity in map(id, _safe_referents(left[start : start + 512])):
             if identity in inner:
                 inner[identity] += 1
     counts = list(map(sys.getrefcount, left))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from phaseprof.native.kinds import Kind, child_place, mixed, text_hash
+from phaseprof.native.kinds import Kind, child_place
 
 if TYPE_CHECKING:
     import numpy as np
@@ -114,9 +114,8 @@ class Rows:
         self.roots: dict[int, Root] = {}
         self._row_of: dict[int, int] = {}
 
-    def root(self, root: Root) -> int:
+    def root(self, root: Root, place: int) -> int:
         """Return the row of a root."""
-        place = mixed(text_hash(f"{root.kind} {root.name}"))
         row = self._row_of.get(place)
         if row is None:
             row = self._row_of[place] = self._add(place, -1, None, 0)

@@ -13,7 +13,20 @@ from contextvars import ContextVar
 import numpy as np
 import pytest
 
+from phaseprof.native.extension import extension, missing_because, passes_in_python
 from phaseprof.native.places import PathStep, PlaceTable, read_places, resolve
+
+
+@pytest.fixture(params=["C", "Python"], autouse=True)
+def language(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Run every test with the extension, where it was built, and without."""
+    if request.param == "Python":
+        with passes_in_python():
+            yield "Python"
+    elif extension() is None:
+        pytest.skip(missing_because())
+    else:
+        yield "C"
 
 
 class Agent:
@@ -257,6 +270,7 @@ def test_the_largest_object_is_the_example() -> None:
 
 def test_places_stay_the_same_while_the_program_does() -> None:
     read_places()
+    gc.collect()
     first, second = read_places(), read_places()
 
     gone = set(map(int, first.place)) - set(map(int, second.place))

@@ -1,0 +1,2389 @@
+/* Passes over the whole heap that hold the interpreter's lock from beginning to end.
+
+   Rules of this file.  No Python code runs between the first object met and the last.  No reference count is written
+   while objects are met, so no page that a forked child shares is copied and no tuple under construction is seen twice.
+   Memory comes from malloc, and every failure to get it ends the pass with MemoryError.  What is met is remembered by
+   address; references are taken, where a caller is to see an object, after the last object was met and before anything
+   is allocated in Python's heap.
+
+   The same walk in Python is reference.py; the tests hold one against the other. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <frameobject.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef Py_GIL_DISABLED
+#error "the pass relies on the interpreter's lock; on a free-threaded build the Python pass is used"
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define PREFETCH(address) __builtin_prefetch(address)
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#else
+#define PREFETCH(address) ((void)(address))
+#define LIKELY(x) (x)
+#define UNLIKELY(x) (x)
+#endif
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/* What the interpreter lays out, where no header that extensions may use says it.  layout.py has the same numbers, and
+   checks them on an object before the extension is used. */
+
+typedef struct {
+    uintptr_t next, prev;
+} Link; /* PyGC_Head: lies before each object that the collector knows; low bits of both are flags */
+
+typedef struct {
+    Link head;
+    int threshold, count;
+} Generation; /* struct gc_generation */
+
+#define LINK_FLAGS ((uintptr_t)3)
+#define N_GENERATIONS 3
+#define OBJECT_OF(link) ((PyObject *)((char *)(link) + sizeof(Link)))
+#define LINK_OF(object) ((Link *)((char *)(object) - sizeof(Link)))
+#define NEXT(link) ((Link *)((link)->next & ~LINK_FLAGS))
+#define PREV(link) ((Link *)((link)->prev & ~LINK_FLAGS))
+
+#if PY_VERSION_HEX >= 0x030B0000
+#define HAS_MANAGED_DICT (1UL << 4) /* Py_TPFLAGS_MANAGED_DICT */
+#define HAS_INLINE_VALUES (1UL << 2) /* Py_TPFLAGS_INLINE_VALUES, 3.13 and later */
+#define IS_CELL 0x40
+#define IS_FREE 0x80
+#define FRAME_DATA 24 /* struct _frame.f_frame */
+#if PY_VERSION_HEX >= 0x030E0000
+#define LOCALS_IN_DATA 80 /* _PyInterpreterFrame.localsplus */
+#define LOCAL_FLAGS ((uintptr_t)3)
+#else
+#define LOCALS_IN_DATA 72
+#define LOCAL_FLAGS ((uintptr_t)0)
+#endif
+#else
+#define HAS_MANAGED_DICT 0UL
+#endif
+#if PY_VERSION_HEX >= 0x030C0000
+#define HAS_MANAGED_WEAKREF (1UL << 3)
+#else
+#define HAS_MANAGED_WEAKREF 0UL
+#endif
+
+/* struct _dictkeysobject; of 3.11 and later */
+#define KEYS_LOG2_INDEX_BYTES 9
+#define KEYS_USABLE 16
+#define KEYS_ENTRIES 24
+#define KEYS_INDICES 32
+
+#if PY_VERSION_HEX >= 0x030C0000
+#define IS_READY(text) 1
+#else
+#define IS_READY(text) (PyUnicode_IS_READY(text))
+#endif
+
+#define FIELD(type, object, offset) (*(type *)((char *)(object) + (offset)))
+
+/* PyArrayObject and PyArray_Descr, whose heads are part of numpy's binary interface; checked by places.py */
+#define ARRAY_DATA 16
+#define ARRAY_N_DIMENSIONS 24
+#define ARRAY_DIMENSIONS 32
+#define ARRAY_BASE 48
+#define ARRAY_DTYPE 56
+#define DTYPE_NUMBER 28
+#define NUMBER_OF_OBJECT 17
+#define NUMBER_OF_VOID 20
+
+PyAPI_FUNC(Py_ssize_t) _PyDict_SizeOf(PyDictObject *);
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/* Sets of addresses, and numbers by address. */
+
+typedef struct {
+    uintptr_t *slots;
+    size_t mask, used, limit;
+} Set;
+
+static inline size_t
+slot_of(const Set *set, uintptr_t address)
+{
+    return (size_t)(((uint64_t)(address >> 4) * 0x9E3779B97F4A7C15ull) >> 20) & set->mask;
+}
+
+static int
+set_make(Set *set, size_t capacity)
+{
+    set->slots = calloc(capacity, sizeof(uintptr_t));
+    set->mask = capacity - 1;
+    set->used = 0;
+    set->limit = capacity / 3 * 2;
+    return set->slots == NULL ? -1 : 0;
+}
+
+static int
+set_grow(Set *set)
+{
+    Set larger;
+    if (set_make(&larger, (set->mask + 1) * 2) < 0) {
+        return -1;
+    }
+    for (size_t i = 0; i <= set->mask; i++) {
+        uintptr_t address = set->slots[i];
+        if (address) {
+            size_t at = slot_of(&larger, address);
+            while (larger.slots[at]) {
+                at = (at + 1) & larger.mask;
+            }
+            larger.slots[at] = address;
+        }
+    }
+    larger.used = set->used;
+    free(set->slots);
+    *set = larger;
+    return 0;
+}
+
+static inline int
+set_has(const Set *set, uintptr_t address)
+{
+    size_t at = slot_of(set, address);
+    while (set->slots[at]) {
+        if (set->slots[at] == address) {
+            return 1;
+        }
+        at = (at + 1) & set->mask;
+    }
+    return 0;
+}
+
+/* Return 1 where the address is new, 0 where it was there, -1 where there is no memory. */
+static inline int
+set_add(Set *set, uintptr_t address)
+{
+    size_t at = slot_of(set, address);
+    while (set->slots[at]) {
+        if (set->slots[at] == address) {
+            return 0;
+        }
+        at = (at + 1) & set->mask;
+    }
+    if (UNLIKELY(set->used >= set->limit)) {
+        if (set_grow(set) < 0) {
+            return -1;
+        }
+        at = slot_of(set, address);
+        while (set->slots[at]) {
+            at = (at + 1) & set->mask;
+        }
+    }
+    set->slots[at] = address;
+    set->used++;
+    return 1;
+}
+
+typedef struct {
+    uint64_t *keys;
+    uint32_t *values;
+    size_t mask, used;
+} Map; /* 64-bit keys that are mixed already, or addresses; 0 is no key */
+
+static int
+map_make(Map *map, size_t capacity)
+{
+    map->keys = calloc(capacity, sizeof(uint64_t));
+    map->values = malloc(capacity * sizeof(uint32_t));
+    map->mask = capacity - 1;
+    map->used = 0;
+    return map->keys == NULL || map->values == NULL ? -1 : 0;
+}
+
+static void
+map_free(Map *map)
+{
+    free(map->keys);
+    free(map->values);
+    map->keys = NULL;
+    map->values = NULL;
+}
+
+static inline size_t
+map_find(const Map *map, uint64_t key)
+{
+    size_t at = (size_t)((key ^ key >> 29) * 0x9E3779B97F4A7C15ull >> 24) & map->mask;
+    while (map->keys[at] && map->keys[at] != key) {
+        at = (at + 1) & map->mask;
+    }
+    return at;
+}
+
+static int
+map_grow(Map *map)
+{
+    Map larger;
+    if (map_make(&larger, (map->mask + 1) * 2) < 0) {
+        map_free(&larger);
+        return -1;
+    }
+    for (size_t i = 0; i <= map->mask; i++) {
+        if (map->keys[i]) {
+            size_t at = map_find(&larger, map->keys[i]);
+            larger.keys[at] = map->keys[i];
+            larger.values[at] = map->values[i];
+        }
+    }
+    larger.used = map->used;
+    map_free(map);
+    *map = larger;
+    return 0;
+}
+
+static int
+map_put(Map *map, uint64_t key, uint32_t value)
+{
+    if (map->used * 2 > map->mask && map_grow(map) < 0) {
+        return -1;
+    }
+    size_t at = map_find(map, key);
+    if (!map->keys[at]) {
+        map->keys[at] = key;
+        map->used++;
+    }
+    map->values[at] = value;
+    return 0;
+}
+
+/* Make room for one more in an array. */
+static int
+make_room(void *array, size_t n, size_t *capacity, size_t item_bytes)
+{
+    if (n < *capacity) {
+        return 0;
+    }
+    size_t larger = *capacity ? *capacity * 2 : 64;
+    void *moved = realloc(*(void **)array, larger * item_bytes);
+    if (moved == NULL) {
+        return -1;
+    }
+    *(void **)array = moved;
+    *capacity = larger;
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/* The collector's lists. */
+
+/* Find the lists without asking where the interpreter keeps them: what was tracked last ends the youngest, and the others
+   lie behind it.  Return -1 where this interpreter does it otherwise. */
+static int
+find_generations(Generation **young)
+{
+    PyObject *probe = PyList_New(0);
+    if (probe == NULL) {
+        return -1;
+    }
+    Generation *found = (Generation *)NEXT(LINK_OF(probe));
+    Py_DECREF(probe);
+    for (int i = 0; i < N_GENERATIONS; i++) {
+        Link *head = &found[i].head;
+        if (head->next == 0 || head->prev == 0 || PREV(NEXT(head)) != head || NEXT(PREV(head)) != head) {
+            PyErr_SetString(PyExc_RuntimeError, "the collector's lists are not where they are expected");
+            return -1;
+        }
+    }
+    *young = found;
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/* Kinds: what is done with the objects of a type. */
+
+enum { NOTHING, SMALL, TEXT, MODULE, CLASS, DICT, MANY, ARRAY, PLAIN };
+enum { SIZE_PLAIN, SIZE_LIST, SIZE_DICT, SIZE_SET, SIZE_TEXT, SIZE_INT, SIZE_ASKED };
+
+typedef struct {
+    PyTypeObject *type;
+    uint64_t hash;
+    PyCFunction sizeof_method;
+    Py_ssize_t basic, item, header;
+    uint32_t number; /* among the kinds of a walk */
+    uint32_t row; /* of a walk for sizes */
+    uint8_t treatment, size_by;
+    uint8_t is_merged, is_container, has_attributes, is_followed, is_measured, is_left_out, keeps_count;
+} Kind;
+
+typedef struct {
+    PyTypeObject *deque, *ordered_dict, *default_dict, *array;
+    PyObject *measured; /* tuple of base types */
+    PyObject *left_out; /* tuple of base types that own nothing, for sizes */
+    PyObject *trusted; /* tuple of names of packages whose __sizeof__ may be asked */
+    int enters_classes;
+} Types;
+
+static uint64_t
+hash_points(uint64_t hash, PyObject *text)
+{
+    if (!IS_READY(text)) {
+        return hash;
+    }
+    int width = PyUnicode_KIND(text);
+    const void *data = PyUnicode_DATA(text);
+    Py_ssize_t length = PyUnicode_GET_LENGTH(text);
+    for (Py_ssize_t i = 0; i < length; i++) {
+        hash = (hash ^ PyUnicode_READ(width, data, i)) * 0x100000001B3ull;
+    }
+    return hash;
+}
+
+static uint64_t
+hash_bytes(uint64_t hash, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    while (*at) {
+        uint32_t point = *at++;
+        int more = point >= 0xF0 ? 3 : point >= 0xE0 ? 2 : point >= 0xC0 ? 1 : 0;
+        if (more) {
+            point &= 0x3Fu >> more;
+        }
+        while (more-- && *at) {
+            point = point << 6 | (*at++ & 0x3Fu);
+        }
+        hash = (hash ^ point) * 0x100000001B3ull;
+    }
+    return hash;
+}
+
+static PyObject *
+module_of_class(PyTypeObject *type)
+{
+    Py_ssize_t at = 0;
+    PyObject *key, *value;
+    while (type->tp_dict && PyDict_Next(type->tp_dict, &at, &key, &value)) {
+        if (PyUnicode_CheckExact(key) && PyUnicode_CompareWithASCIIString(key, "__module__") == 0) {
+            return PyUnicode_CheckExact(value) && PyUnicode_CompareWithASCIIString(value, "builtins") ? value : NULL;
+        }
+    }
+    return NULL;
+}
+
+#define HASH_START 0xCBF29CE484222325ull
+
+static uint64_t
+hash_name(PyTypeObject *type)
+{
+    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+        return hash_bytes(HASH_START, strncmp(type->tp_name, "builtins.", 9) ? type->tp_name : type->tp_name + 9);
+    }
+    PyObject *module = module_of_class(type);
+    uint64_t hash = HASH_START;
+    if (module != NULL) {
+        hash = (hash_points(hash, module) ^ '.') * 0x100000001B3ull;
+    }
+    return hash_points(hash, ((PyHeapTypeObject *)type)->ht_qualname);
+}
+
+/* The name that hash_name hashes; a new reference. */
+static PyObject *
+name_of(PyTypeObject *type)
+{
+    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+        return PyUnicode_FromString(strncmp(type->tp_name, "builtins.", 9) ? type->tp_name : type->tp_name + 9);
+    }
+    PyObject *module = module_of_class(type), *name = ((PyHeapTypeObject *)type)->ht_qualname;
+    return module == NULL ? PyUnicode_FromFormat("%U", name) : PyUnicode_FromFormat("%U.%U", module, name);
+}
+
+static int
+is_derived(PyTypeObject *type, PyTypeObject *base)
+{
+    PyObject *mro = type->tp_mro;
+    if (mro == NULL) {
+        return type == base;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); i++) {
+        if (PyTuple_GET_ITEM(mro, i) == (PyObject *)base) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int
+is_derived_of_any(PyTypeObject *type, PyObject *bases)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(bases); i++) {
+        if (is_derived(type, (PyTypeObject *)PyTuple_GET_ITEM(bases, i))) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int
+treatment_of(const Types *types, PyTypeObject *type)
+{
+    if (type == Py_TYPE(Py_None) || type == &PyBool_Type || type == Py_TYPE(Py_Ellipsis) ||
+        type == Py_TYPE(Py_NotImplemented)) {
+        return NOTHING;
+    }
+    if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyComplex_Type || type == &PyCode_Type) {
+        return SMALL;
+    }
+    if (type == &PyUnicode_Type || type == &PyBytes_Type) {
+        return TEXT;
+    }
+    if (is_derived(type, &PyModule_Type)) {
+        return types->enters_classes ? MODULE : NOTHING;
+    }
+    if (is_derived(type, &PyType_Type)) {
+        return types->enters_classes ? CLASS : NOTHING;
+    }
+    if (is_derived(type, &PyDict_Type)) {
+        return DICT;
+    }
+    if (is_derived(type, &PyList_Type) || is_derived(type, &PyTuple_Type) || is_derived(type, &PySet_Type) ||
+        is_derived(type, &PyFrozenSet_Type) || is_derived(type, types->deque)) {
+        return MANY;
+    }
+    return types->array != NULL && is_derived(type, types->array) ? ARRAY : PLAIN;
+}
+
+static int
+is_trusted(const Types *types, const char *name)
+{
+    size_t length = strcspn(name, ".");
+    if (name[length] == '\0') {
+        return 1; /* of the builtins */
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types->trusted); i++) {
+        Py_ssize_t size;
+        const char *trusted = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(types->trusted, i), &size);
+        if (trusted != NULL && (size_t)size == length && memcmp(trusted, name, length) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *
+own_sizeof(PyTypeObject *type)
+{
+    Py_ssize_t at = 0;
+    PyObject *key, *value;
+#if PY_VERSION_HEX >= 0x030C0000
+    PyObject *dict = PyType_GetDict(type); /* of the builtins it is not in tp_dict */
+    Py_XDECREF(dict); /* the type holds it */
+#else
+    PyObject *dict = type->tp_dict;
+#endif
+    while (dict && PyDict_Next(dict, &at, &key, &value)) {
+        if (PyUnicode_CheckExact(key) && PyUnicode_CompareWithASCIIString(key, "__sizeof__") == 0) {
+            return value;
+        }
+    }
+    return NULL;
+}
+
+/* Find the nearest __sizeof__ in C, as typeinfo.c_sizeof does, that the interpreter or a package trusted with it has. */
+static void
+set_size(const Types *types, Kind *kind)
+{
+    PyObject *mro = kind->type->tp_mro;
+    kind->size_by = SIZE_PLAIN;
+    for (Py_ssize_t i = 0; mro != NULL && i < PyTuple_GET_SIZE(mro); i++) {
+        PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
+        PyObject *method = PyType_Check((PyObject *)base) ? own_sizeof(base) : NULL;
+        if (method == NULL || !Py_IS_TYPE(method, &PyMethodDescr_Type)) {
+            continue;
+        }
+        PyMethodDef *def = ((PyMethodDescrObject *)method)->d_method;
+        PyTypeObject *owner = PyDescr_TYPE(method);
+        if (owner == &PyBaseObject_Type || !(def->ml_flags & METH_NOARGS) || !is_trusted(types, owner->tp_name)) {
+            return;
+        }
+        kind->size_by = owner == &PyList_Type ? SIZE_LIST
+                        : owner == &PyDict_Type ? SIZE_DICT
+                        : owner == &PySet_Type || owner == &PyFrozenSet_Type ? SIZE_SET
+                        : kind->type == &PyUnicode_Type ? SIZE_TEXT
+                        : kind->type == &PyLong_Type ? SIZE_INT
+                        : SIZE_ASKED;
+        kind->sizeof_method = def->ml_meth;
+        return;
+    }
+}
+
+static int
+is_ours(PyTypeObject *type)
+{
+    PyObject *module = type->tp_flags & Py_TPFLAGS_HEAPTYPE ? module_of_class(type) : NULL;
+    if (module == NULL || !IS_READY(module)) {
+        return 0;
+    }
+    static const char ours[] = "phaseprof", studied[] = "phaseprof.demo";
+    Py_ssize_t length = PyUnicode_GET_LENGTH(module);
+    if (!PyUnicode_IS_ASCII(module) || length < 9) {
+        return 0;
+    }
+    const char *text = (const char *)PyUnicode_1BYTE_DATA(module);
+    return memcmp(text, ours, 9) == 0 && (length == 9 || text[9] == '.') &&
+           !(length >= 14 && memcmp(text, studied, 14) == 0 && (length == 14 || text[14] == '.'));
+}
+
+static void
+make_kind(const Types *types, Kind *kind, PyTypeObject *type)
+{
+    memset(kind, 0, sizeof *kind);
+    kind->type = type;
+    kind->hash = hash_name(type);
+    kind->basic = type->tp_basicsize;
+    kind->item = type->tp_itemsize;
+    kind->treatment = (uint8_t)treatment_of(types, type);
+    kind->is_followed = PyType_IS_GC(type) && type->tp_traverse != NULL;
+    kind->is_merged = kind->treatment == CLASS || type == &PyCFunction_Type || type->tp_descr_get != NULL;
+    kind->is_container = type == &PyList_Type || type == &PyTuple_Type || type == &PySet_Type ||
+                         type == &PyFrozenSet_Type || type == types->deque || type == &PyDict_Type ||
+                         type == types->ordered_dict || type == types->default_dict;
+    kind->has_attributes = kind->treatment != MODULE && kind->treatment != CLASS &&
+                           ((type->tp_flags & HAS_MANAGED_DICT) || type->tp_dictoffset != 0);
+    kind->is_measured = is_derived_of_any(type, types->measured) != 0;
+    kind->is_left_out = is_derived_of_any(type, types->left_out) || is_ours(type);
+    /* What may be shown twice: by the items and the collector's view of a dict, by a frame and its generator. */
+    kind->keeps_count = !(kind->treatment == DICT && type != &PyDict_Type) && type != &PyGen_Type &&
+                        type != &PyCoro_Type && type != &PyAsyncGen_Type && type != &PyFrame_Type;
+    kind->header = (PyType_IS_GC(type) ? (Py_ssize_t)sizeof(Link) : 0) +
+                   (type->tp_flags & (HAS_MANAGED_DICT | HAS_MANAGED_WEAKREF) ? 2 * (Py_ssize_t)sizeof(void *) : 0);
+    kind->row = UINT32_MAX;
+    set_size(types, kind);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/* A walk. */
+
+#define RING 32
+#define NODES_IN_BLOCK 8192
+#define PLACES_AT_MOST (1u << 18)
+#define LONGEST_PERIOD 4
+#define LAST_ORDINAL 32
+#define SHORT 256
+#define ATTRIBUTES_AT_MOST 1000
+#define CLOCK_EVERY 1024
+#define NONE UINT32_MAX
+
+typedef struct {
+    PyObject *object;
+    uint64_t position;
+    uint32_t row, node;
+    uint32_t keeps_count;
+} Edge;
+
+typedef struct Block {
+    struct Block *next;
+    PyObject *objects[NODES_IN_BLOCK];
+    uint32_t rows[NODES_IN_BLOCK];
+    uint32_t parents[]; /* where paths are wanted */
+} Block;
+
+typedef struct {
+    uint64_t place, position, hash;
+    int64_t n_objects, own_bytes;
+    uint32_t parent, kind; /* kind: NONE for a root */
+    uint32_t best; /* the node with most own bytes, where the place is wanted */
+    int64_t best_bytes;
+    uint8_t is_wanted;
+} Row;
+
+typedef struct {
+    PyObject *object;
+    Py_ssize_t extra;
+    uint32_t row, node;
+} Asked; /* an object whose own bytes are asked for when all were met */
+
+typedef struct {
+    PyDictObject *dict;
+    PyObject **values;
+    char *keys;
+    Py_ssize_t n, bytes;
+} Attributes;
+
+typedef struct {
+    Types types;
+    int is_for_sizes, keeps_paths, keeps_sizes, failed, is_partial;
+    Set seen;
+    Edge ring[RING];
+    unsigned ring_at, ring_used;
+    Block *first, *last; /* the queue: nodes not yet expanded; all nodes where paths are wanted */
+    Block **blocks;
+    size_t n_blocks, blocks_room;
+    size_t taken, given; /* numbers of nodes expanded and queued */
+    Kind **kinds;
+    size_t n_kinds, kinds_room;
+    Map kind_of;
+    PyTypeObject *last_type;
+    Kind *last_kind;
+    Row *rows;
+    size_t n_rows, rows_room;
+    Map row_of;
+    uint64_t memo_position;
+    uint32_t memo_parent, memo_kind, memo_row;
+    Asked *asked;
+    size_t n_asked, asked_room;
+    Asked *measured;
+    size_t n_measured, measured_room;
+    PyObject **foreign; /* arrays that look at what is no array */
+    size_t n_foreign, foreign_room;
+    uintptr_t *sizes; /* address and bytes in turn */
+    size_t n_sizes, sizes_room;
+    uint64_t n_met;
+    double end; /* of the time allowed, 0 for no limit */
+    uint64_t objects_at_most;
+    Map wanted;
+    /* of the object that is being expanded */
+    uint32_t row, node, keeps_count, ordinal, is_many;
+    Attributes held;
+    Py_ssize_t cursor;
+    PyObject *apart[2];
+} Walk;
+
+static double
+now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void
+walk_free(Walk *walk)
+{
+    free(walk->seen.slots);
+    while (walk->first != NULL) {
+        Block *next = walk->first->next;
+        free(walk->first);
+        walk->first = next;
+    }
+    for (size_t i = 0; i < walk->n_kinds; i++) {
+        free(walk->kinds[i]);
+    }
+    free(walk->kinds);
+    free(walk->blocks);
+    map_free(&walk->kind_of);
+    free(walk->rows);
+    map_free(&walk->row_of);
+    free(walk->asked);
+    free(walk->measured);
+    free(walk->foreign);
+    free(walk->sizes);
+    map_free(&walk->wanted);
+    free(walk);
+}
+
+static Walk *
+walk_make(size_t expected)
+{
+    Walk *walk = calloc(1, sizeof(Walk));
+    size_t capacity = 1 << 12;
+    while (capacity / 3 * 2 < expected) {
+        capacity *= 2;
+    }
+    if (walk == NULL || set_make(&walk->seen, capacity) < 0 || map_make(&walk->kind_of, 1 << 10) < 0 ||
+        map_make(&walk->row_of, 1 << 12) < 0 || map_make(&walk->wanted, 1 << 6) < 0) {
+        if (walk != NULL) {
+            walk_free(walk);
+        }
+        PyErr_NoMemory();
+        return NULL;
+    }
+    walk->memo_parent = NONE;
+    return walk;
+}
+
+static Kind *
+kind_at(Walk *walk, PyTypeObject *type)
+{
+    if (LIKELY(type == walk->last_type)) {
+        return walk->last_kind;
+    }
+    size_t at = map_find(&walk->kind_of, (uint64_t)(uintptr_t)type);
+    Kind *kind;
+    if (LIKELY(walk->kind_of.keys[at] != 0)) {
+        kind = walk->kinds[walk->kind_of.values[at]];
+    }
+    else {
+        kind = malloc(sizeof(Kind));
+        if (kind == NULL || make_room(&walk->kinds, walk->n_kinds, &walk->kinds_room, sizeof(Kind *)) < 0 ||
+            map_put(&walk->kind_of, (uint64_t)(uintptr_t)type, (uint32_t)walk->n_kinds) < 0) {
+            free(kind);
+            walk->failed = 1;
+            return NULL;
+        }
+        make_kind(&walk->types, kind, type);
+        kind->number = (uint32_t)walk->n_kinds;
+        walk->kinds[walk->n_kinds++] = kind;
+    }
+    walk->last_type = type;
+    walk->last_kind = kind;
+    return kind;
+}
+
+static inline uint64_t
+mixed(uint64_t value)
+{
+    value = (value ^ value >> 29) * 0x9E3779B97F4A7C15ull;
+    return value ^ value >> 32;
+}
+
+static uint32_t
+add_row(Walk *walk, uint64_t place, uint32_t parent, uint64_t position, uint64_t hash, uint32_t kind)
+{
+    if (make_room(&walk->rows, walk->n_rows, &walk->rows_room, sizeof(Row)) < 0) {
+        walk->failed = 1;
+        return NONE;
+    }
+    Row *row = &walk->rows[walk->n_rows];
+    memset(row, 0, sizeof *row);
+    row->place = place;
+    row->parent = parent;
+    row->position = position;
+    row->hash = hash;
+    row->kind = kind;
+    row->best = NONE;
+    row->best_bytes = -1;
+    row->is_wanted = walk->keeps_paths && walk->wanted.keys[map_find(&walk->wanted, place)] != 0;
+    return (uint32_t)walk->n_rows++;
+}
+
+static uint32_t
+root_row(Walk *walk, uint64_t place)
+{
+    size_t at = map_find(&walk->row_of, place);
+    if (walk->row_of.keys[at]) {
+        return walk->row_of.values[at];
+    }
+    uint32_t row = add_row(walk, place, NONE, 0, 0, NONE);
+    if (row == NONE || map_put(&walk->row_of, place, row) < 0) {
+        walk->failed = 1;
+        return NONE;
+    }
+    return row;
+}
+
+static int
+is_like(const Walk *walk, uint32_t row, uint64_t position, uint64_t hash)
+{
+    const Row *found = &walk->rows[row];
+    return found->kind != NONE && found->hash == hash && found->position == position;
+}
+
+/* Return the row above that a chain goes on from, NONE if there is none. */
+static uint32_t
+chain_row(const Walk *walk, uint32_t parent, uint64_t position, const Kind *kind)
+{
+    uint32_t above = parent;
+    for (int period = 1; period <= LONGEST_PERIOD; period++) {
+        if (walk->rows[above].kind == NONE) {
+            return NONE;
+        }
+        if (is_like(walk, above, position, kind->hash)) {
+            uint32_t again = above;
+            for (int step = 0; kind->is_container && step < period && again != NONE; step++) {
+                again = walk->rows[again].parent;
+            }
+            if (again != NONE && is_like(walk, again, position, kind->hash)) {
+                return above;
+            }
+        }
+        above = walk->rows[above].parent;
+    }
+    return NONE;
+}
+
+static uint32_t
+child_row(Walk *walk, uint32_t parent, uint64_t position, const Kind *kind)
+{
+    if (parent == walk->memo_parent && position == walk->memo_position && kind->number == walk->memo_kind) {
+        return walk->memo_row;
+    }
+    uint64_t place = mixed(walk->rows[parent].place * 0xC2B2AE3D27D4EB4Full + position * 0x165667B19E3779F9ull +
+                           kind->hash);
+    size_t at = map_find(&walk->row_of, place);
+    uint32_t row;
+    if (walk->row_of.keys[at]) {
+        row = walk->row_of.values[at];
+    }
+    else {
+        row = chain_row(walk, parent, position, kind);
+        if (row == NONE) {
+            row = walk->n_rows < PLACES_AT_MOST ? add_row(walk, place, parent, position, kind->hash, kind->number)
+                                                : parent;
+        }
+        if (row == NONE || map_put(&walk->row_of, place, row) < 0) {
+            walk->failed = 1;
+            return NONE;
+        }
+    }
+    walk->memo_parent = parent;
+    walk->memo_position = position;
+    walk->memo_kind = kind->number;
+    walk->memo_row = row;
+    return row;
+}
+
+static uint32_t
+type_row(Walk *walk, Kind *kind)
+{
+    if (kind->row == NONE) {
+        kind->row = add_row(walk, 0, NONE, 0, kind->hash, kind->number);
+    }
+    return kind->row;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/* Own bytes. */
+
+static Py_ssize_t
+text_bytes(PyObject *text)
+{
+#if PY_VERSION_HEX < 0x030C0000
+    if (((PyASCIIObject *)text)->wstr != NULL) {
+        return -1;
+    }
+#endif
+    if (PyUnicode_IS_COMPACT_ASCII(text)) {
+        return (Py_ssize_t)sizeof(PyASCIIObject) + PyUnicode_GET_LENGTH(text) + 1;
+    }
+    return -1;
+}
+
+static Py_ssize_t
+int_bytes(PyObject *number)
+{
+#if PY_VERSION_HEX >= 0x030C0000
+    Py_ssize_t n = (Py_ssize_t)(((PyLongObject *)number)->long_value.lv_tag >> 3);
+    return (Py_ssize_t)offsetof(PyLongObject, long_value.ob_digit) + (n ? n : 1) * (Py_ssize_t)sizeof(digit);
+#else
+    Py_ssize_t n = Py_SIZE(number) < 0 ? -Py_SIZE(number) : Py_SIZE(number);
+    Py_ssize_t least = PY_VERSION_HEX >= 0x030B0000 ? 1 : 0;
+    return (Py_ssize_t)offsetof(PyLongObject, ob_digit) + (n > least ? n : least) * (Py_ssize_t)sizeof(digit);
+#endif
+}
+
+/* Return an object's own bytes without its header, -1 where its type has to be asked. */
+static inline Py_ssize_t
+plain_bytes(const Kind *kind, PyObject *object)
+{
+    switch (kind->size_by) {
+    case SIZE_PLAIN: {
+        Py_ssize_t length = kind->item ? Py_SIZE(object) : 0;
+        return kind->basic + (length > 0 ? length * kind->item : 0);
+    }
+    case SIZE_LIST:
+        return kind->basic + ((PyListObject *)object)->allocated * (Py_ssize_t)sizeof(void *);
+    case SIZE_DICT:
+        return _PyDict_SizeOf((PyDictObject *)object);
+    case SIZE_SET: {
+        PySetObject *set = (PySetObject *)object;
+        return kind->basic + (set->table == set->smalltable ? 0 : (set->mask + 1) * (Py_ssize_t)sizeof(setentry));
+    }
+    case SIZE_TEXT:
+        return text_bytes(object);
+    case SIZE_INT:
+        return int_bytes(object);
+    default:
+        return -1;
+    }
+}
+
+static void
+put_bytes(Walk *walk, PyObject *object, Py_ssize_t bytes, uint32_t row, uint32_t node)
+{
+    Row *found = &walk->rows[row];
+    found->own_bytes += bytes;
+    if (UNLIKELY(found->is_wanted) && node != NONE && bytes > found->best_bytes) {
+        found->best = node;
+        found->best_bytes = bytes;
+    }
+    if (UNLIKELY(walk->keeps_sizes)) {
+        if (make_room(&walk->sizes, walk->n_sizes + 1, &walk->sizes_room, sizeof(uintptr_t)) < 0) {
+            walk->failed = 1;
+            return;
+        }
+        walk->sizes[walk->n_sizes++] = (uintptr_t)object;
+        walk->sizes[walk->n_sizes++] = (uintptr_t)bytes;
+    }
+}
+
+/* Add an object's own bytes, and `extra`, to a row: at once, or when all objects were met.  `node` is NONE for what is
+   part of another object. */
+static inline void
+count_bytes(Walk *walk, const Kind *kind, PyObject *object, Py_ssize_t extra, uint32_t row, uint32_t node)
+{
+    Py_ssize_t bytes = plain_bytes(kind, object);
+    extra += kind->header;
+    if (LIKELY(bytes >= 0)) {
+        put_bytes(walk, object, bytes + extra, row, node);
+        return;
+    }
+    if (make_room(&walk->asked, walk->n_asked, &walk->asked_room, sizeof(Asked)) < 0) {
+        walk->failed = 1;
+        return;
+    }
+    walk->asked[walk->n_asked++] = (Asked){object, extra, row, node};
+}
+
+/* Ask the types of what was left; their methods in C make a number, and nothing else. */
+static void
+ask_for_bytes(Walk *walk)
+{
+    for (size_t i = 0; i < walk->n_asked; i++) {
+        Asked *asked = &walk->asked[i];
+        Kind *kind = kind_at(walk, Py_TYPE(asked->object));
+        PyObject *answer = kind->sizeof_method(asked->object, NULL);
+        Py_ssize_t bytes = answer == NULL ? 0 : PyLong_AsSsize_t(answer);
+        Py_XDECREF(answer);
+        if (PyErr_Occurred()) {
+            PyErr_Clear();
+            bytes = 0;
+        }
+        put_bytes(walk, asked->object, bytes + asked->extra, asked->row, asked->node);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/* From an edge to a node. */
+
+static void
+queue_node(Walk *walk, PyObject *object, uint32_t row, uint32_t parent)
+{
+    size_t at = walk->given % NODES_IN_BLOCK;
+    if (at == 0) {
+        size_t bytes = sizeof(Block) + (walk->keeps_paths ? NODES_IN_BLOCK * sizeof(uint32_t) : 0);
+        Block *block = malloc(bytes);
+        if (block == NULL ||
+            (walk->keeps_paths &&
+             make_room(&walk->blocks, walk->n_blocks, &walk->blocks_room, sizeof(Block *)) < 0)) {
+            free(block);
+            walk->failed = 1;
+            return;
+        }
+        block->next = NULL;
+        if (walk->last != NULL) {
+            walk->last->next = block;
+        }
+        else {
+            walk->first = block;
+        }
+        walk->last = block;
+        if (walk->keeps_paths) {
+            walk->blocks[walk->n_blocks++] = block;
+        }
+    }
+    walk->last->objects[at] = object;
+    walk->last->rows[at] = row;
+    if (walk->keeps_paths) {
+        walk->last->parents[at] = parent;
+    }
+    walk->given++;
+}
+
+static int
+is_inner_function(PyObject *function)
+{
+    static const char inner[] = "<locals>";
+    PyObject *name = ((PyFunctionObject *)function)->func_qualname;
+    if (name == NULL || !IS_READY(name)) {
+        return 0;
+    }
+    int width = PyUnicode_KIND(name);
+    const void *data = PyUnicode_DATA(name);
+    Py_ssize_t length = PyUnicode_GET_LENGTH(name);
+    for (Py_ssize_t i = 0; i + 8 <= length; i++) {
+        Py_ssize_t k = 0;
+        while (k < 8 && PyUnicode_READ(width, data, i + k) == (Py_UCS4)inner[k]) {
+            k++;
+        }
+        if (k == 8) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static void
+meet(Walk *walk, const Edge *edge)
+{
+    PyObject *object = edge->object;
+    if (set_has(&walk->seen, (uintptr_t)object)) {
+        return;
+    }
+    Kind *kind = kind_at(walk, Py_TYPE(object));
+    if (UNLIKELY(kind == NULL)) {
+        return;
+    }
+    int is_small;
+    if (walk->is_for_sizes) {
+        if (kind->is_left_out || (kind->type == &PyFunction_Type && !is_inner_function(object))) {
+            return;
+        }
+        is_small = !kind->is_followed && kind->treatment != ARRAY && !kind->is_measured;
+    }
+    else {
+        if (kind->treatment == NOTHING ||
+            (kind->treatment == CLASS && !(((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE))) {
+            return;
+        }
+        is_small = kind->treatment == SMALL || (kind->treatment == TEXT && (kind->type == &PyBytes_Type
+                                                                                 ? PyBytes_GET_SIZE(object)
+                                                                                 : PyUnicode_GET_LENGTH(object)) < SHORT);
+    }
+    /* Where one reference is all there is, it was this one: the object cannot be met again, and is not remembered. */
+    if (!(is_small && edge->keeps_count && Py_REFCNT(object) == 1) &&
+        set_add(&walk->seen, (uintptr_t)object) < 0) {
+        walk->failed = 1;
+        return;
+    }
+    walk->n_met++;
+    if (walk->is_for_sizes) {
+        uint32_t row = type_row(walk, kind);
+        if (row == NONE) {
+            return;
+        }
+        walk->rows[row].n_objects++;
+        if (is_small) {
+            count_bytes(walk, kind, object, 0, row, NONE);
+        }
+        else {
+            queue_node(walk, object, row, NONE);
+        }
+        return;
+    }
+    if (is_small) {
+        count_bytes(walk, kind, object, 0, edge->row, NONE);
+        return;
+    }
+    uint32_t row = child_row(walk, edge->row, kind->is_merged ? 0 : edge->position, kind);
+    if (UNLIKELY(row == NONE)) {
+        return;
+    }
+    walk->rows[row].n_objects++;
+    queue_node(walk, object, row, edge->node);
+}
+
+/* Send an edge through the ring: by the time it comes out, the set's slot and the object are in the cache. */
+static inline void
+send(Walk *walk, PyObject *object, uint64_t position)
+{
+    if (object == NULL || object == Py_None || object == Py_True || object == Py_False) {
+        return;
+    }
+    PREFETCH(&walk->seen.slots[slot_of(&walk->seen, (uintptr_t)object)]);
+    PREFETCH(object);
+    Edge *edge = &walk->ring[walk->ring_at];
+    if (walk->ring_used == RING) {
+        meet(walk, edge);
+    }
+    else {
+        walk->ring_used++;
+    }
+    *edge = (Edge){object, position, walk->row, walk->node, walk->keeps_count};
+    walk->ring_at = (walk->ring_at + 1) % RING;
+}
+
+static void
+drain(Walk *walk)
+{
+    unsigned at = (walk->ring_at + RING - walk->ring_used) % RING;
+    while (walk->ring_used) {
+        meet(walk, &walk->ring[at]);
+        at = (at + 1) % RING;
+        walk->ring_used--;
+    }
+}
+
+static int
+is_on_its_way(const Walk *walk, PyObject *object)
+{
+    for (unsigned i = 0; i < walk->ring_used; i++) {
+        if (walk->ring[(walk->ring_at + RING - 1 - i) % RING].object == object) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/* From a node to its edges. */
+
+static inline uint64_t
+position_of_name(PyObject *name)
+{
+    if (!PyUnicode_CheckExact(name)) {
+        return 0;
+    }
+    Py_hash_t hash = ((PyASCIIObject *)name)->hash;
+    return (uint64_t)(int64_t)(hash != -1 ? hash : PyObject_Hash(name));
+}
+
+/* Find an instance's attributes; makes no dict. */
+static void
+find_attributes(PyObject *object, PyTypeObject *type, Attributes *found)
+{
+    PyObject *dict = NULL;
+#if PY_VERSION_HEX >= 0x030B0000
+    if (type->tp_flags & HAS_MANAGED_DICT) {
+        char *values = NULL;
+#if PY_VERSION_HEX >= 0x030D0000
+        dict = FIELD(PyObject *, object, -24);
+        if (dict == NULL && (type->tp_flags & HAS_INLINE_VALUES) &&
+            FIELD(uint8_t, object, sizeof(PyObject) + 3)) {
+            values = (char *)object + sizeof(PyObject) + 8;
+        }
+#elif PY_VERSION_HEX >= 0x030C0000
+        uintptr_t either = FIELD(uintptr_t, object, -24);
+        if (either & 1) {
+            values = (char *)(either + 1);
+        }
+        else {
+            dict = (PyObject *)either;
+        }
+#else
+        values = FIELD(char *, object, -32);
+        dict = FIELD(PyObject *, object, -24);
+#endif
+        if (values != NULL) {
+            char *keys = (char *)((PyHeapTypeObject *)type)->ht_cached_keys;
+            Py_ssize_t room = FIELD(Py_ssize_t, keys, KEYS_USABLE) + FIELD(Py_ssize_t, keys, KEYS_ENTRIES);
+            found->values = (PyObject **)values;
+            found->n = FIELD(Py_ssize_t, keys, KEYS_ENTRIES);
+            found->keys = keys + KEYS_INDICES + ((Py_ssize_t)1 << FIELD(uint8_t, keys, KEYS_LOG2_INDEX_BYTES));
+#if PY_VERSION_HEX >= 0x030D0000
+            found->bytes = (room + 7) / 8 * 8 + (room + 1) * 8;
+#else
+            Py_ssize_t prefix = FIELD(uint8_t, values, -1);
+            found->bytes = prefix + 8 * (room > prefix - 9 ? room : prefix - 9);
+#endif
+            return;
+        }
+    }
+    else
+#endif
+    {
+        PyObject **at = _PyObject_GetDictPtr(object);
+        dict = at == NULL ? NULL : *at;
+    }
+    if (dict != NULL && PyDict_Check(dict)) {
+        found->dict = (PyDictObject *)dict;
+    }
+}
+
+static void
+send_entries(Walk *walk, PyObject *dict, int is_named)
+{
+    Py_ssize_t at = 0;
+    PyObject *key, *value;
+    while (PyDict_Next(dict, &at, &key, &value)) {
+        send(walk, key, 0);
+        send(walk, value, is_named ? position_of_name(key) : 0);
+    }
+}
+
+/* Say whether a dict holds the variables of code that was run, which put its own name or the builtins first. */
+static int
+is_namespace(PyObject *dict)
+{
+    Py_ssize_t at = 0;
+    PyObject *key, *value;
+    return PyDict_Next(dict, &at, &key, &value) && PyUnicode_CheckExact(key) &&
+           (PyUnicode_CompareWithASCIIString(key, "__name__") == 0 ||
+            PyUnicode_CompareWithASCIIString(key, "__builtins__") == 0);
+}
+
+static void
+send_attributes(Walk *walk, int treatment)
+{
+    Attributes *held = &walk->held;
+    if (held->dict != NULL) {
+        int is_named = PyDict_GET_SIZE(held->dict) <= ATTRIBUTES_AT_MOST || treatment == MODULE || treatment == CLASS;
+        send_entries(walk, (PyObject *)held->dict, is_named);
+    }
+    for (Py_ssize_t i = 0; i < held->n; i++) {
+        if (held->values[i] != NULL) {
+            PyObject *name = FIELD(PyObject *, held->keys, i * 16);
+            send(walk, held->values[i], position_of_name(name));
+        }
+    }
+}
+
+static void
+send_behind_array(Walk *walk, PyObject *array)
+{
+    PyObject *base = FIELD(PyObject *, array, ARRAY_BASE);
+    if (base != NULL) {
+        send(walk, base, 1);
+    }
+    else if (FIELD(int, FIELD(PyObject *, array, ARRAY_DTYPE), DTYPE_NUMBER) == NUMBER_OF_OBJECT) {
+        PyObject **items = FIELD(PyObject **, array, ARRAY_DATA);
+        Py_ssize_t n = 1;
+        for (int i = 0; i < FIELD(int, array, ARRAY_N_DIMENSIONS); i++) {
+            n *= FIELD(Py_ssize_t *, array, ARRAY_DIMENSIONS)[i];
+        }
+        for (Py_ssize_t i = 0; items != NULL && i < n; i++) {
+            send(walk, items[i], 0);
+        }
+    }
+}
+
+static int
+visit(PyObject *object, void *arg)
+{
+    Walk *walk = arg;
+    const Attributes *held = &walk->held;
+    if (object == NULL || object == (PyObject *)held->dict) {
+        return 0;
+    }
+    if (held->n) {
+        /* The row of values is shown in order, so the next one is nearly always the one. */
+        while (walk->cursor < held->n && held->values[walk->cursor] == NULL) {
+            walk->cursor++;
+        }
+        if (walk->cursor < held->n && held->values[walk->cursor] == object) {
+            walk->cursor++;
+            return 0;
+        }
+        for (Py_ssize_t i = 0; i < held->n; i++) {
+            if (held->values[i] == object) {
+                return 0;
+            }
+        }
+    }
+    if (walk->ordinal < LAST_ORDINAL) {
+        walk->ordinal++;
+    }
+    send(walk, object, walk->is_many ? 0 : walk->ordinal);
+    return 0;
+}
+
+static int
+visit_for_size(PyObject *object, void *arg)
+{
+    Walk *walk = arg;
+    if (object != NULL && object != walk->apart[0] && object != walk->apart[1]) {
+        send(walk, object, 0);
+    }
+    return 0;
+}
+
+static PyObject **
+locals_of(PyFrameObject *frame)
+{
+#if PY_VERSION_HEX < 0x030B0000
+    return frame->f_localsplus;
+#else
+    return &FIELD(PyObject *, FIELD(char *, frame, FRAME_DATA), LOCALS_IN_DATA);
+#endif
+}
+
+typedef void (*local_action)(void *arg, PyObject *name, PyObject *value);
+
+/* Call `action` with each local that has a value; nothing is written to the frame. */
+static void
+each_local(PyFrameObject *frame, local_action action, void *arg)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    if (code->co_flags & CO_OPTIMIZED) {
+        PyObject **values = locals_of(frame);
+#if PY_VERSION_HEX < 0x030B0000
+        PyObject *names[3] = {code->co_varnames, code->co_cellvars, code->co_freevars};
+        for (int group = 0; group < 3; group++) {
+            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names[group]); i++, values++) {
+                PyObject *value = group && *values != NULL && PyCell_Check(*values) ? PyCell_GET(*values) : *values;
+                if (value != NULL) {
+                    action(arg, PyTuple_GET_ITEM(names[group], i), value);
+                }
+            }
+        }
+#else
+        const char *kinds = PyBytes_AS_STRING(code->co_localspluskinds);
+        for (int i = 0; i < code->co_nlocalsplus; i++) {
+            PyObject *value = (PyObject *)((uintptr_t)values[i] & ~LOCAL_FLAGS);
+            if (value != NULL && (kinds[i] & (IS_CELL | IS_FREE)) && PyCell_Check(value)) {
+                value = PyCell_GET(value);
+            }
+            if (value != NULL) {
+                action(arg, PyTuple_GET_ITEM(code->co_localsplusnames, i), value);
+            }
+        }
+#endif
+    }
+    Py_DECREF(code);
+}
+
+static void
+send_local(void *arg, PyObject *name, PyObject *value)
+{
+    send(arg, value, position_of_name(name));
+}
+
+static inline int
+can_be_followed(const Kind *kind, PyObject *object)
+{
+    return kind->is_followed && (kind->type->tp_is_gc == NULL || kind->type->tp_is_gc(object));
+}
+
+static int
+put_object(PyObject ***array, size_t *n, size_t *room, PyObject *object)
+{
+    if (make_room(array, *n, room, sizeof(PyObject *)) < 0) {
+        return -1;
+    }
+    (*array)[(*n)++] = object;
+    return 0;
+}
+
+static void
+note_measured(Walk *walk, PyObject *object, uint32_t row)
+{
+    if (make_room(&walk->measured, walk->n_measured, &walk->measured_room, sizeof(Asked)) < 0) {
+        walk->failed = 1;
+        return;
+    }
+    walk->measured[walk->n_measured++] = (Asked){object, 0, row, NONE};
+}
+
+static void
+find_held(Walk *walk, const Kind *kind, PyObject *object)
+{
+    Attributes *held = &walk->held;
+    *held = (Attributes){0};
+    if (kind->treatment == MODULE) {
+        held->dict = (PyDictObject *)PyModule_GetDict(object);
+    }
+    else if (kind->treatment == CLASS) {
+        held->dict = (PyDictObject *)((PyTypeObject *)object)->tp_dict;
+    }
+    else if (kind->has_attributes) {
+        find_attributes(object, kind->type, held);
+    }
+    /* A dict that was met before is not part of the object any more. */
+    if (held->dict != NULL &&
+        (set_has(&walk->seen, (uintptr_t)held->dict) || is_on_its_way(walk, (PyObject *)held->dict))) {
+        held->dict = NULL;
+    }
+}
+
+static void
+expand(Walk *walk, PyObject *object, uint32_t row, uint32_t node)
+{
+    walk->row = row;
+    walk->node = node;
+    if (walk->rows[row].kind == NONE && PyFrame_Check(object)) {
+        walk->keeps_count = 0;
+        put_bytes(walk, object, 0, row, node);
+        each_local((PyFrameObject *)object, send_local, walk);
+        return;
+    }
+    Kind *kind = kind_at(walk, Py_TYPE(object));
+    if (UNLIKELY(kind == NULL)) {
+        return;
+    }
+    walk->keeps_count = kind->keeps_count;
+    if (kind->is_measured) {
+        note_measured(walk, object, row);
+    }
+    find_held(walk, kind, object);
+    Py_ssize_t extra = walk->held.bytes;
+    if (walk->held.dict != NULL) {
+        PyObject *dict = (PyObject *)walk->held.dict;
+        Kind *kind_of_dict = kind_at(walk, Py_TYPE(dict));
+        if (kind_of_dict == NULL || set_add(&walk->seen, (uintptr_t)dict) < 0) {
+            walk->failed = 1;
+            return;
+        }
+        walk->n_met++;
+        Py_ssize_t bytes = plain_bytes(kind_of_dict, dict);
+        if (bytes >= 0) {
+            extra += bytes + kind_of_dict->header;
+        }
+        else {
+            count_bytes(walk, kind_of_dict, dict, 0, row, NONE);
+        }
+    }
+    count_bytes(walk, kind, object, extra, row, node);
+    send_attributes(walk, kind->treatment);
+    if (kind->treatment == DICT) {
+        send_entries(walk, object, kind->type == &PyDict_Type && is_namespace(object));
+    }
+    else if (kind->treatment == ARRAY) {
+        send_behind_array(walk, object);
+    }
+    if (kind->treatment != MODULE && kind->type != &PyDict_Type && can_be_followed(kind, object)) {
+        walk->ordinal = 0;
+        walk->cursor = 0;
+        walk->is_many = kind->treatment == DICT || kind->treatment == MANY;
+        kind->type->tp_traverse(object, visit, walk);
+    }
+}
+
+static void
+expand_for_size(Walk *walk, PyObject *object, uint32_t row)
+{
+    Kind *kind = kind_at(walk, Py_TYPE(object));
+    if (UNLIKELY(kind == NULL)) {
+        return;
+    }
+    walk->row = row;
+    walk->node = NONE;
+    walk->keeps_count = kind->keeps_count;
+    walk->apart[0] = walk->apart[1] = NULL;
+    Attributes held = {0};
+    if (kind->has_attributes) {
+        find_attributes(object, kind->type, &held);
+    }
+    count_bytes(walk, kind, object, held.bytes, row, NONE);
+    if (kind->is_measured) {
+        note_measured(walk, object, row);
+    }
+    if (kind->treatment == ARRAY) {
+        PyObject *base = FIELD(PyObject *, object, ARRAY_BASE);
+        int number = FIELD(int, FIELD(PyObject *, object, ARRAY_DTYPE), DTYPE_NUMBER);
+        if (number == NUMBER_OF_VOID || (base != NULL && !is_derived(Py_TYPE(base), walk->types.array))) {
+            if (put_object(&walk->foreign, &walk->n_foreign, &walk->foreign_room, object) < 0) {
+                walk->failed = 1;
+                return;
+            }
+        }
+        send_behind_array(walk, object);
+    }
+    if (kind->treatment == DICT) {
+        send_entries(walk, object, 0);
+    }
+    if (kind->type == &PyFunction_Type) {
+        walk->apart[0] = ((PyFunctionObject *)object)->func_globals;
+#if PY_VERSION_HEX >= 0x030A0000
+        walk->apart[1] = ((PyFunctionObject *)object)->func_builtins;
+#endif
+    }
+    int is_weak = PyType_IsSubtype(kind->type, &_PyWeakref_RefType);
+    if (kind->type != &PyDict_Type && !is_weak && can_be_followed(kind, object)) {
+        kind->type->tp_traverse(object, visit_for_size, walk);
+    }
+}
+
+static int
+is_time_over(Walk *walk)
+{
+    if (walk->taken % CLOCK_EVERY == 0 && walk->end != 0 && now() > walk->end) {
+        walk->is_partial = 1;
+    }
+    if (walk->objects_at_most && walk->n_met >= walk->objects_at_most) {
+        walk->is_partial = 1;
+    }
+    return walk->is_partial;
+}
+
+#define AHEAD 12
+
+/* Expand what is queued until nothing is left. */
+static void
+follow(Walk *walk)
+{
+    while (!walk->failed) {
+        if (walk->taken == walk->given) {
+            drain(walk);
+            if (walk->taken == walk->given) {
+                break;
+            }
+        }
+        size_t at = walk->taken % NODES_IN_BLOCK;
+        Block *block = walk->keeps_paths ? walk->blocks[walk->taken / NODES_IN_BLOCK] : walk->first;
+        if (at + AHEAD < NODES_IN_BLOCK && walk->taken + AHEAD < walk->given) {
+            char *ahead = (char *)block->objects[at + AHEAD];
+            PREFETCH(ahead - 24);
+            PREFETCH(ahead + 40);
+            PREFETCH(Py_TYPE(block->objects[at + AHEAD / 2]));
+        }
+        PyObject *object = block->objects[at];
+        uint32_t row = block->rows[at], node = (uint32_t)walk->taken;
+        walk->taken++;
+        if (at == NODES_IN_BLOCK - 1 && !walk->keeps_paths) {
+            walk->first = block->next;
+            if (walk->last == block) {
+                walk->last = NULL;
+            }
+            free(block);
+        }
+        if (walk->is_for_sizes) {
+            expand_for_size(walk, object, row);
+        }
+        else {
+            expand(walk, object, row, node);
+        }
+        if (is_time_over(walk)) {
+            drain(walk);
+            return;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/* What no root reaches. */
+
+typedef struct {
+    PyObject **objects;
+    size_t n, room;
+    Map index;
+    uint32_t *inner; /* references from others of the list */
+} Left;
+
+static int
+count_inner(PyObject *object, void *arg)
+{
+    Left *left = arg;
+    size_t at = map_find(&left->index, (uint64_t)(uintptr_t)object);
+    if (left->index.keys[at]) {
+        left->inner[left->index.values[at]]++;
+    }
+    return 0;
+}
+
+static int
+find_left(Walk *walk, Generation *generations, Left *left)
+{
+    for (int i = 0; i < N_GENERATIONS; i++) {
+        Link *head = &generations[i].head;
+        for (Link *link = NEXT(head); link != head; link = NEXT(link)) {
+            PREFETCH(NEXT(link));
+            PyObject *object = OBJECT_OF(link);
+            if (!set_has(&walk->seen, (uintptr_t)object) &&
+                put_object(&left->objects, &left->n, &left->room, object) < 0) {
+                return -1;
+            }
+        }
+    }
+    if (map_make(&left->index, 1 << 10) < 0) {
+        return -1;
+    }
+    left->inner = calloc(left->n + 1, sizeof(uint32_t));
+    for (size_t i = 0; i < left->n; i++) {
+        if (left->inner == NULL || map_put(&left->index, (uint64_t)(uintptr_t)left->objects[i], (uint32_t)i) < 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; i < left->n; i++) {
+        PyObject *object = left->objects[i];
+        if (PyModule_Check(object)) {
+            count_inner(PyModule_GetDict(object), left);
+        }
+        else if (Py_TYPE(object)->tp_traverse != NULL) {
+            Py_TYPE(object)->tp_traverse(object, count_inner, left);
+        }
+    }
+    return 0;
+}
+
+static void
+walk_left(Walk *walk, Generation *generations, uint64_t outside, uint64_t unreachable)
+{
+    Left left = {0};
+    if (find_left(walk, generations, &left) < 0) {
+        walk->failed = 1;
+    }
+    walk->keeps_count = 0;
+    walk->node = NONE;
+    walk->row = walk->failed ? NONE : root_row(walk, outside);
+    for (size_t i = 0; !walk->failed && i < left.n; i++) {
+        if (Py_REFCNT(left.objects[i]) > (Py_ssize_t)left.inner[i]) {
+            send(walk, left.objects[i], 0);
+        }
+    }
+    follow(walk);
+    uint32_t row = walk->failed ? NONE : root_row(walk, unreachable);
+    for (size_t i = 0; !walk->failed && !walk->is_partial && i < left.n; i++) {
+        if (!set_has(&walk->seen, (uintptr_t)left.objects[i])) {
+            walk->keeps_count = 0;
+            walk->node = NONE;
+            walk->row = row;
+            send(walk, left.objects[i], 0);
+            follow(walk);
+        }
+    }
+    free(left.objects);
+    free(left.inner);
+    map_free(&left.index);
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/* Answers.  References are taken by `take` before anything is allocated in Python's heap. */
+
+static void
+take(Asked *asked, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        Py_INCREF(asked[i].object);
+    }
+}
+
+/* Return the objects as a list, which takes over their references, and the rows as bytes. */
+static PyObject *
+list_of(Asked *asked, size_t n)
+{
+    PyObject *list = PyList_New((Py_ssize_t)n);
+    for (size_t i = 0; i < n; i++) {
+        if (list != NULL) {
+            PyList_SET_ITEM(list, (Py_ssize_t)i, asked[i].object);
+        }
+        else {
+            Py_DECREF(asked[i].object);
+        }
+    }
+    return list;
+}
+
+static PyObject *
+rows_of(const Asked *asked, size_t n)
+{
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(n * sizeof(uint32_t)));
+    if (bytes != NULL) {
+        for (size_t i = 0; i < n; i++) {
+            memcpy(PyBytes_AS_STRING(bytes) + i * sizeof(uint32_t), &asked[i].row, sizeof(uint32_t));
+        }
+    }
+    return bytes;
+}
+
+/* Names of all kinds, as text; the types are held by the caller meanwhile. */
+static PyObject *
+names_of_types(PyTypeObject **types, size_t n)
+{
+    PyObject *names = PyList_New((Py_ssize_t)n);
+    for (size_t i = 0; names != NULL && i < n; i++) {
+        PyObject *name = name_of(types[i]);
+        if (name == NULL) {
+            Py_CLEAR(names);
+            break;
+        }
+        PyList_SET_ITEM(names, (Py_ssize_t)i, name);
+    }
+    return names;
+}
+
+/* Take a reference to the type of each kind; NULL where there is no memory. */
+static PyTypeObject **
+take_types(const Walk *walk)
+{
+    PyTypeObject **types = malloc((walk->n_kinds + 1) * sizeof(PyTypeObject *));
+    for (size_t i = 0; types != NULL && i < walk->n_kinds; i++) {
+        types[i] = walk->kinds[i]->type;
+        Py_INCREF(types[i]);
+    }
+    return types;
+}
+
+static void
+drop_types(PyTypeObject **types, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        Py_DECREF(types[i]);
+    }
+    free(types);
+}
+
+enum { OF_PLACE, OF_PARENT, OF_KIND, OF_NUMBER, OF_BYTES };
+
+static int64_t
+value_of(const Walk *walk, const Row *row, int column)
+{
+    switch (column) {
+    case OF_PLACE:
+        return (int64_t)row->place;
+    case OF_PARENT:
+        return row->parent == NONE ? 0 : (int64_t)walk->rows[row->parent].place;
+    case OF_KIND:
+        return row->kind == NONE ? -1 : (int64_t)row->kind;
+    case OF_NUMBER:
+        return row->n_objects;
+    default:
+        return row->own_bytes;
+    }
+}
+
+static PyObject *
+column_of(const Walk *walk, int column)
+{
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(walk->n_rows * sizeof(int64_t)));
+    for (size_t i = 0; bytes != NULL && i < walk->n_rows; i++) {
+        int64_t value = value_of(walk, &walk->rows[i], column);
+        memcpy(PyBytes_AS_STRING(bytes) + i * sizeof(int64_t), &value, sizeof value);
+    }
+    return bytes;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/* Paths. */
+
+typedef struct {
+    uint64_t place;
+    size_t first, n; /* links in Paths.objects, two objects each */
+} Path;
+
+typedef struct {
+    Path *paths;
+    size_t n, room;
+    PyObject **objects;
+    size_t n_objects, objects_room;
+} Paths;
+
+static PyObject *
+node_object(const Walk *walk, uint32_t node)
+{
+    return walk->blocks[node / NODES_IN_BLOCK]->objects[node % NODES_IN_BLOCK];
+}
+
+static uint32_t
+node_row(const Walk *walk, uint32_t node)
+{
+    return walk->blocks[node / NODES_IN_BLOCK]->rows[node % NODES_IN_BLOCK];
+}
+
+static uint32_t
+node_parent(const Walk *walk, uint32_t node)
+{
+    return walk->blocks[node / NODES_IN_BLOCK]->parents[node % NODES_IN_BLOCK];
+}
+
+/* An object that may be shown: not a tuple which a function in C may be about to fill. */
+static PyObject *
+shown(PyObject *object, int is_held_by_c)
+{
+    return object != NULL && is_held_by_c && PyTuple_CheckExact(object) ? NULL : object;
+}
+
+/* Add the links of one path, each as holder and held.  Where the path comes back to a place it is cut short. */
+static int
+add_path(const Walk *walk, Paths *paths, uint64_t place, uint32_t node)
+{
+    size_t n = 0;
+    for (uint32_t at = node; at != NONE; at = node_parent(walk, at)) {
+        n++;
+    }
+    uint32_t *nodes = malloc((n + 1) * sizeof(uint32_t)), *rows = malloc((n + 1) * sizeof(uint32_t));
+    PyObject **holder = malloc((n + 1) * sizeof(PyObject *)), **held = malloc((n + 1) * sizeof(PyObject *));
+    PyObject **goes_on = malloc((n + 1) * sizeof(PyObject *));
+    int failed = nodes == NULL || rows == NULL || holder == NULL || held == NULL || goes_on == NULL;
+    size_t depth = 0;
+    if (!failed) {
+        size_t left = n;
+        for (uint32_t at = node; at != NONE; at = node_parent(walk, at)) {
+            nodes[--left] = at;
+        }
+        /* What hangs on a root that is no object has its row as parent, and a first link of its own. */
+        uint32_t first = node_row(walk, nodes[0]);
+        int is_rootless = walk->rows[first].kind != NONE;
+        uint32_t root = first;
+        while (walk->rows[root].parent != NONE) {
+            root = walk->rows[root].parent;
+        }
+        if (is_rootless) {
+            rows[depth] = root;
+            holder[depth] = held[depth] = goes_on[depth] = NULL;
+            depth++;
+        }
+        for (size_t i = 0; i < n; i++) {
+            uint32_t row = node_row(walk, nodes[i]);
+            PyObject *object = shown(node_object(walk, nodes[i]), is_rootless && i == 0);
+            size_t at = depth;
+            while (at > 0 && rows[at - 1] != row) {
+                at--;
+            }
+            if (at > 0) {
+                depth = at;
+                goes_on[depth - 1] = object;
+            }
+            else {
+                rows[depth] = row;
+                holder[depth] = depth ? goes_on[depth - 1] : NULL;
+                held[depth] = goes_on[depth] = object;
+                depth++;
+            }
+        }
+        failed = make_room(&paths->paths, paths->n, &paths->room, sizeof(Path)) < 0;
+        Path path = {place, paths->n_objects, depth};
+        for (size_t i = 0; !failed && i < depth; i++) {
+            failed = put_object(&paths->objects, &paths->n_objects, &paths->objects_room, holder[i]) < 0 ||
+                     put_object(&paths->objects, &paths->n_objects, &paths->objects_room, held[i]) < 0;
+        }
+        if (!failed) {
+            /* The root's place stands for the first link. */
+            path.place = place;
+            paths->paths[paths->n++] = path;
+        }
+    }
+    free(nodes);
+    free(rows);
+    free(holder);
+    free(held);
+    free(goes_on);
+    return failed ? -1 : 0;
+}
+
+static uint64_t
+root_place(const Walk *walk, uint32_t row)
+{
+    while (walk->rows[row].parent != NONE) {
+        row = walk->rows[row].parent;
+    }
+    return walk->rows[row].place;
+}
+
+/* Return [(place, place of the root, [(holder, held), ...]), ...]. */
+static PyObject *
+answer_paths(const Walk *walk, const Paths *paths)
+{
+    PyObject *answer = PyList_New(0);
+    for (size_t i = 0; answer != NULL && i < paths->n; i++) {
+        const Path *path = &paths->paths[i];
+        PyObject *links = PyList_New(0);
+        for (size_t k = 0; links != NULL && k < path->n; k++) {
+            PyObject *holder = paths->objects[path->first + 2 * k], *held = paths->objects[path->first + 2 * k + 1];
+            PyObject *link = PyTuple_Pack(2, holder ? holder : Py_None, held ? held : Py_None);
+            if (link == NULL || PyList_Append(links, link) < 0) {
+                Py_CLEAR(links);
+            }
+            Py_XDECREF(link);
+        }
+        size_t at = map_find(&walk->row_of, path->place);
+        uint64_t root = root_place(walk, walk->row_of.values[at]);
+        PyObject *item = links == NULL ? NULL
+                                       : Py_BuildValue("(KKN)", (unsigned long long)path->place,
+                                                       (unsigned long long)root, links);
+        if (item == NULL || PyList_Append(answer, item) < 0) {
+            Py_CLEAR(answer);
+        }
+        Py_XDECREF(item);
+    }
+    return answer;
+}
+
+static PyObject *
+finish_paths(Walk *walk)
+{
+    Paths paths = {0};
+    int failed = walk->failed;
+    for (size_t i = 0; !failed && i < walk->n_rows; i++) {
+        if (walk->rows[i].is_wanted && walk->rows[i].best != NONE) {
+            failed = add_path(walk, &paths, walk->rows[i].place, walk->rows[i].best) < 0;
+        }
+    }
+    for (size_t i = 0; !failed && i < paths.n_objects; i++) {
+        Py_XINCREF(paths.objects[i]);
+    }
+    PyObject *answer = failed ? PyErr_NoMemory() : answer_paths(walk, &paths);
+    for (size_t i = 0; !failed && i < paths.n_objects; i++) {
+        Py_XDECREF(paths.objects[i]);
+    }
+    free(paths.paths);
+    free(paths.objects);
+    return answer;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/* The functions of the module. */
+
+static int
+take_tuple(PyObject *value, const char *name)
+{
+    if (!PyTuple_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "%s must be a tuple (got %.100s)", name, Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    return 0;
+}
+
+static int
+read_types(Types *types, PyObject *containers, PyObject *array, PyObject *measured, PyObject *left_out,
+           PyObject *trusted)
+{
+    if (take_tuple(containers, "containers") < 0 || take_tuple(measured, "measured") < 0 ||
+        take_tuple(left_out, "left_out") < 0 || take_tuple(trusted, "trusted") < 0) {
+        return -1;
+    }
+    if (PyTuple_GET_SIZE(containers) != 3) {
+        PyErr_SetString(PyExc_ValueError, "containers must be deque, OrderedDict and defaultdict");
+        return -1;
+    }
+    types->deque = (PyTypeObject *)PyTuple_GET_ITEM(containers, 0);
+    types->ordered_dict = (PyTypeObject *)PyTuple_GET_ITEM(containers, 1);
+    types->default_dict = (PyTypeObject *)PyTuple_GET_ITEM(containers, 2);
+    types->array = array == Py_None ? NULL : (PyTypeObject *)array;
+    types->measured = measured;
+    types->left_out = left_out;
+    types->trusted = trusted;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(trusted); i++) {
+        if (PyUnicode_AsUTF8(PyTuple_GET_ITEM(trusted, i)) == NULL) { /* kept by the text from here on */
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int
+skip_addresses(Walk *walk, const Py_buffer *addresses)
+{
+    const uint64_t *at = addresses->buf;
+    for (Py_ssize_t i = 0; i < addresses->len / 8; i++) {
+        if (set_add(&walk->seen, (uintptr_t)at[i]) < 0) {
+            PyErr_NoMemory();
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static void
+begin(Walk *walk, PyObject *starts, const uint64_t *places)
+{
+    for (Py_ssize_t i = 0; !walk->failed && i < PyList_GET_SIZE(starts); i++) {
+        PyObject *object = PyList_GET_ITEM(starts, i);
+        uint32_t row = root_row(walk, places[i]);
+        int is_new = row == NONE ? 0 : set_add(&walk->seen, (uintptr_t)object);
+        if (is_new < 0) {
+            walk->failed = 1;
+        }
+        if (is_new > 0) {
+            walk->n_met++;
+            walk->rows[row].n_objects++;
+            queue_node(walk, object, row, NONE);
+        }
+    }
+}
+
+static PyObject *
+answer_places(Walk *walk)
+{
+    ask_for_bytes(walk);
+    if (walk->failed) {
+        return PyErr_NoMemory();
+    }
+    PyTypeObject **types = take_types(walk);
+    if (types == NULL) {
+        return PyErr_NoMemory();
+    }
+    take(walk->measured, walk->n_measured);
+    PyObject *measured = list_of(walk->measured, walk->n_measured);
+    PyObject *names = names_of_types(types, walk->n_kinds);
+    drop_types(types, walk->n_kinds);
+    PyObject *columns[5];
+    int is_whole = measured != NULL && names != NULL;
+    for (int i = 0; i < 5; i++) {
+        columns[i] = column_of(walk, i);
+        is_whole = is_whole && columns[i] != NULL;
+    }
+    PyObject *rows = rows_of(walk->measured, walk->n_measured);
+    PyObject *answer = NULL;
+    if (is_whole && rows != NULL) {
+        answer = Py_BuildValue("(OOOOOOOOKi)", columns[0], columns[1], columns[2], columns[3], columns[4], names,
+                               measured, rows, (unsigned long long)walk->n_met, walk->is_partial);
+    }
+    for (int i = 0; i < 5; i++) {
+        Py_XDECREF(columns[i]);
+    }
+    Py_XDECREF(rows);
+    Py_XDECREF(names);
+    Py_XDECREF(measured);
+    return answer;
+}
+
+PyDoc_STRVAR(places_doc,
+             "places(starts, places, skip, containers, array, measured, trusted, ends, limit_s, wanted)\n--\n\n"
+             "Walk the heap by place; see places.py, which calls it.\n\n"
+             "starts: list of objects; places: their uint64 numbers, as bytes; skip: uint64 addresses, as bytes;\n"
+             "ends: bytes of two numbers, for what C holds and what only rings hold, empty to leave both out;\n"
+             "limit_s: 0 for none; wanted: None, or numbers of places, as bytes, to which paths are returned.");
+
+static PyObject *
+heap_places(PyObject *self, PyObject *args)
+{
+    PyObject *starts, *containers, *array, *measured, *trusted, *answer = NULL, *nothing = NULL;
+    Py_buffer places, skip, ends, wanted;
+    double limit_s;
+    wanted.obj = NULL;
+    if (!PyArg_ParseTuple(args, "O!y*y*OOOOy*dz*", &PyList_Type, &starts, &places, &skip, &containers, &array,
+                          &measured, &trusted, &ends, &limit_s, &wanted)) {
+        return NULL;
+    }
+    Generation *generations = NULL;
+    Walk *walk = walk_make(1 << 16);
+    nothing = PyTuple_New(0);
+    if (walk == NULL || nothing == NULL || read_types(&walk->types, containers, array, measured, nothing, trusted) < 0) {
+        goto done;
+    }
+    if (places.len != PyList_GET_SIZE(starts) * 8) {
+        PyErr_SetString(PyExc_ValueError, "places must have one number for each start");
+        goto done;
+    }
+    if (find_generations(&generations) < 0) {
+        goto done;
+    }
+    walk->types.enters_classes = ends.len == 16;
+    walk->end = limit_s > 0 ? now() + limit_s : 0;
+    walk->keeps_paths = wanted.buf != NULL;
+    for (Py_ssize_t i = 0; wanted.buf != NULL && i < wanted.len / 8; i++) {
+        if (map_put(&walk->wanted, ((const uint64_t *)wanted.buf)[i], 1) < 0) {
+            PyErr_NoMemory();
+            goto done;
+        }
+    }
+    if (skip_addresses(walk, &skip) < 0) {
+        goto done;
+    }
+    begin(walk, starts, places.buf);
+    follow(walk);
+    if (ends.len == 16 && !walk->is_partial && !walk->failed) {
+        walk_left(walk, generations, ((const uint64_t *)ends.buf)[0], ((const uint64_t *)ends.buf)[1]);
+    }
+    if (walk->keeps_paths) {
+        ask_for_bytes(walk);
+        answer = finish_paths(walk);
+    }
+    else {
+        answer = answer_places(walk);
+    }
+done:
+    if (walk != NULL) {
+        walk_free(walk);
+    }
+    Py_XDECREF(nothing);
+    PyBuffer_Release(&places);
+    PyBuffer_Release(&skip);
+    PyBuffer_Release(&ends);
+    if (wanted.obj != NULL) {
+        PyBuffer_Release(&wanted);
+    }
+    return answer;
+}
+
+PyDoc_STRVAR(deep_size_doc,
+             "deep_size(objects, skip, containers, array, measured, left_out, trusted, limit_s, max_objects, keep)\n--\n\n"
+             "Add up what objects reach by type; see sizes.py, which calls it.");
+
+static PyObject *
+answer_sizes(Walk *walk)
+{
+    ask_for_bytes(walk);
+    if (walk->failed) {
+        return PyErr_NoMemory();
+    }
+    PyTypeObject **types = take_types(walk);
+    if (types == NULL) {
+        return PyErr_NoMemory();
+    }
+    take(walk->measured, walk->n_measured);
+    for (size_t i = 0; i < walk->n_foreign; i++) {
+        Py_INCREF(walk->foreign[i]);
+    }
+    PyObject *measured = list_of(walk->measured, walk->n_measured);
+    PyObject *foreign = PyList_New(0);
+    for (size_t i = 0; i < walk->n_foreign; i++) {
+        if (foreign != NULL && PyList_Append(foreign, walk->foreign[i]) < 0) {
+            Py_CLEAR(foreign);
+        }
+        Py_DECREF(walk->foreign[i]);
+    }
+    PyObject *names = names_of_types(types, walk->n_kinds);
+    drop_types(types, walk->n_kinds);
+    PyObject *by_type = PyList_New(0);
+    for (size_t i = 0; by_type != NULL && names != NULL && i < walk->n_rows; i++) {
+        const Row *row = &walk->rows[i];
+        PyObject *item = Py_BuildValue("(OLL)", PyList_GET_ITEM(names, (Py_ssize_t)row->kind),
+                                       (long long)row->n_objects, (long long)row->own_bytes);
+        if (item == NULL || PyList_Append(by_type, item) < 0) {
+            Py_CLEAR(by_type);
+        }
+        Py_XDECREF(item);
+    }
+    PyObject *sizes = PyBytes_FromStringAndSize((const char *)walk->sizes,
+                                                (Py_ssize_t)(walk->n_sizes * sizeof(uintptr_t)));
+    PyObject *answer = NULL;
+    if (measured != NULL && foreign != NULL && names != NULL && by_type != NULL && sizes != NULL) {
+        answer = Py_BuildValue("(OOOOi)", by_type, measured, foreign, sizes, walk->is_partial);
+    }
+    Py_XDECREF(measured);
+    Py_XDECREF(foreign);
+    Py_XDECREF(names);
+    Py_XDECREF(by_type);
+    Py_XDECREF(sizes);
+    return answer;
+}
+
+static PyObject *
+heap_deep_size(PyObject *self, PyObject *args)
+{
+    PyObject *objects, *containers, *array, *measured, *left_out, *trusted, *answer = NULL;
+    Py_buffer skip;
+    double limit_s;
+    unsigned long long max_objects;
+    int keeps_sizes;
+    if (!PyArg_ParseTuple(args, "O!y*OOOOOdKp", &PyList_Type, &objects, &skip, &containers, &array, &measured,
+                          &left_out, &trusted, &limit_s, &max_objects, &keeps_sizes)) {
+        return NULL;
+    }
+    Walk *walk = walk_make(1 << 10);
+    if (walk != NULL && read_types(&walk->types, containers, array, measured, left_out, trusted) == 0 &&
+        skip_addresses(walk, &skip) == 0) {
+        walk->is_for_sizes = 1;
+        walk->keeps_sizes = keeps_sizes;
+        walk->types.enters_classes = 1;
+        walk->end = limit_s > 0 ? now() + limit_s : 0;
+        walk->objects_at_most = max_objects;
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects); i++) {
+            send(walk, PyList_GET_ITEM(objects, i), 0);
+        }
+        follow(walk);
+        answer = answer_sizes(walk);
+    }
+    if (walk != NULL) {
+        walk_free(walk);
+    }
+    PyBuffer_Release(&skip);
+    return answer;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/* Counts. */
+
+typedef void (*object_action)(void *arg, PyObject *object);
+
+/* Go through a list from both ends, so that two reads of memory are under way at a time. */
+static inline void
+each_tracked(Generation *generations, object_action action, void *arg)
+{
+    for (int i = 0; i < N_GENERATIONS; i++) {
+        Link *head = &generations[i].head, *front = NEXT(head), *back = PREV(head);
+        while (front != head) {
+            action(arg, OBJECT_OF(front));
+            if (front == back) {
+                break;
+            }
+            action(arg, OBJECT_OF(back));
+            Link *next = NEXT(front);
+            if (next == back) {
+                break;
+            }
+            front = next;
+            back = PREV(back);
+        }
+    }
+}
+
+typedef struct {
+    uintptr_t *types;
+    uint64_t *counts;
+    size_t mask, used;
+    int failed;
+} Tally;
+
+static int
+tally_make(Tally *tally, size_t capacity)
+{
+    tally->types = calloc(capacity, sizeof(uintptr_t));
+    tally->counts = calloc(capacity, sizeof(uint64_t));
+    tally->mask = capacity - 1;
+    tally->used = 0;
+    tally->failed = 0;
+    if (tally->types == NULL || tally->counts == NULL) {
+        free(tally->types);
+        free(tally->counts);
+        return -1;
+    }
+    return 0;
+}
+
+static inline size_t
+tally_slot(const Tally *tally, uintptr_t type)
+{
+    size_t at = (size_t)(((uint64_t)(type >> 4) * 0x9E3779B97F4A7C15ull) >> 40) & tally->mask;
+    while (tally->types[at] && tally->types[at] != type) {
+        at = (at + 1) & tally->mask;
+    }
+    return at;
+}
+
+static int
+tally_grow(Tally *tally)
+{
+    Tally larger;
+    if (tally_make(&larger, (tally->mask + 1) * 2) < 0) {
+        return -1;
+    }
+    for (size_t i = 0; i <= tally->mask; i++) {
+        if (tally->types[i]) {
+            size_t at = tally_slot(&larger, tally->types[i]);
+            larger.types[at] = tally->types[i];
+            larger.counts[at] = tally->counts[i];
+        }
+    }
+    larger.used = tally->used;
+    free(tally->types);
+    free(tally->counts);
+    *tally = larger;
+    return 0;
+}
+
+static inline void
+tally_any(void *arg, PyObject *object)
+{
+    Tally *tally = arg;
+    uintptr_t type = (uintptr_t)Py_TYPE(object);
+    size_t at = tally_slot(tally, type);
+    if (UNLIKELY(!tally->types[at])) {
+        if (tally->failed) {
+            return;
+        }
+        if (tally->used * 2 > tally->mask) {
+            if (tally_grow(tally) < 0) {
+                tally->failed = 1;
+                return;
+            }
+            at = tally_slot(tally, type);
+        }
+        tally->types[at] = type;
+        tally->used++;
+    }
+    tally->counts[at]++;
+}
+
+static inline void
+tally_known(void *arg, PyObject *object)
+{
+    Tally *tally = arg;
+    size_t at = tally_slot(tally, (uintptr_t)Py_TYPE(object));
+    tally->counts[at] += tally->types[at] != 0;
+}
+
+PyDoc_STRVAR(census_doc, "census()\n--\n\n"
+                         "Return (type, number) for each exact type of the objects that the collector tracks.");
+
+static PyObject *
+heap_census(PyObject *self, PyObject *Py_UNUSED(ignored))
+{
+    Generation *generations;
+    Tally tally;
+    if (find_generations(&generations) < 0) {
+        return NULL;
+    }
+    if (tally_make(&tally, 1 << 12) < 0) {
+        return PyErr_NoMemory();
+    }
+    each_tracked(generations, tally_any, &tally);
+    for (size_t i = 0; i <= tally.mask; i++) {
+        Py_XINCREF((PyObject *)tally.types[i]);
+    }
+    PyObject *answer = tally.failed ? PyErr_NoMemory() : PyList_New(0);
+    for (size_t i = 0; answer != NULL && i <= tally.mask; i++) {
+        if (tally.types[i]) {
+            PyObject *item = Py_BuildValue("(OK)", (PyObject *)tally.types[i], (unsigned long long)tally.counts[i]);
+            if (item == NULL || PyList_Append(answer, item) < 0) {
+                Py_CLEAR(answer);
+            }
+            Py_XDECREF(item);
+        }
+    }
+    for (size_t i = 0; i <= tally.mask; i++) {
+        Py_XDECREF((PyObject *)tally.types[i]);
+    }
+    free(tally.types);
+    free(tally.counts);
+    return answer;
+}
+
+PyDoc_STRVAR(count_doc, "count(types)\n--\n\n"
+                        "Return the number of tracked objects of each exact type of a tuple.");
+
+static PyObject *
+heap_count(PyObject *self, PyObject *types)
+{
+    Generation *generations;
+    Tally tally;
+    size_t capacity = 64;
+    if (take_tuple(types, "types") < 0 || find_generations(&generations) < 0) {
+        return NULL;
+    }
+    Py_ssize_t n = PyTuple_GET_SIZE(types);
+    while (capacity < 4 * (size_t)n) {
+        capacity *= 2;
+    }
+    if (tally_make(&tally, capacity) < 0) {
+        return PyErr_NoMemory();
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        uintptr_t type = (uintptr_t)PyTuple_GET_ITEM(types, i);
+        tally.types[tally_slot(&tally, type)] = type;
+    }
+    each_tracked(generations, tally_known, &tally);
+    PyObject *answer = PyList_New(n);
+    for (Py_ssize_t i = 0; answer != NULL && i < n; i++) {
+        size_t at = tally_slot(&tally, (uintptr_t)PyTuple_GET_ITEM(types, i));
+        PyObject *number = PyLong_FromUnsignedLongLong(tally.counts[at]);
+        if (number == NULL) {
+            Py_CLEAR(answer);
+        }
+        else {
+            PyList_SET_ITEM(answer, i, number);
+        }
+    }
+    free(tally.types);
+    free(tally.counts);
+    return answer;
+}
+
+PyDoc_STRVAR(local_values_doc, "local_values(frame)\n--\n\n"
+                               "Return (name, value) for each local of a function's frame that has a value.");
+
+typedef struct {
+    PyObject *values;
+} Locals;
+
+static void
+keep_local(void *arg, PyObject *name, PyObject *value)
+{
+    Locals *locals = arg;
+    PyObject *item = locals->values == NULL ? NULL : PyTuple_Pack(2, name, value);
+    if (item == NULL || PyList_Append(locals->values, item) < 0) {
+        Py_CLEAR(locals->values);
+    }
+    Py_XDECREF(item);
+}
+
+static PyObject *
+heap_local_values(PyObject *self, PyObject *frame)
+{
+    if (!PyFrame_Check(frame)) {
+        return PyErr_Format(PyExc_TypeError, "frame must be a frame (got %.100s)", Py_TYPE(frame)->tp_name);
+    }
+    Locals locals = {PyList_New(0)};
+    if (locals.values != NULL) {
+        each_local((PyFrameObject *)frame, keep_local, &locals);
+    }
+    return locals.values;
+}
+
+static PyMethodDef methods[] = {
+    {"places", heap_places, METH_VARARGS, places_doc},
+    {"deep_size", heap_deep_size, METH_VARARGS, deep_size_doc},
+    {"census", heap_census, METH_NOARGS, census_doc},
+    {"count", heap_count, METH_O, count_doc},
+    {"local_values", heap_local_values, METH_O, local_values_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_heap", "Passes over the whole heap that hold the interpreter's lock.", 0, methods,
+    NULL, NULL, NULL, NULL,
+};
+
+PyMODINIT_FUNC
+PyInit__heap(void)
+{
+    return PyModuleDef_Init(&module);
+}

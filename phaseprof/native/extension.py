@@ -1,0 +1,101 @@
+"""The extension in C, where it was built and understands this interpreter."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import sysconfig
+from array import array
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from types import FrameType
+from typing import NamedTuple, Protocol, cast
+
+from phaseprof.native import layout
+
+__all__ = ["Extension", "extension", "missing_because", "passes_in_python"]
+
+# What the walks must know of containers that the C interface has no names for.
+CONTAINERS = (deque, OrderedDict, defaultdict)
+
+
+_in_python = False
+
+
+class Extension(Protocol):
+    """The functions of ``_heap.c``."""
+
+    places: Callable[..., tuple[object, ...]]
+    deep_size: Callable[..., tuple[object, ...]]
+    census: Callable[[], list[tuple[type, int]]]
+    count: Callable[[tuple[type, ...]], list[int]]
+    local_values: Callable[[FrameType], list[tuple[str, object]]]
+
+
+class _Found(NamedTuple):
+    module: Extension | None
+    reason: str
+
+
+def extension() -> Extension | None:
+    """Return the extension, ``None`` where the passes run in Python.
+
+    ``PHASEPROF_NATIVE=0`` turns it off, read when it is first needed.
+    """
+    return None if _in_python else _find().module
+
+
+def missing_because() -> str:
+    """Return why the passes run in Python, ``""`` where they do not."""
+    return _find().reason
+
+
+@contextmanager
+def passes_in_python() -> Iterator[None]:
+    """Run the passes in Python, for comparison."""
+    global _in_python
+    before, _in_python = _in_python, True
+    try:
+        yield
+    finally:
+        _in_python = before
+
+
+def addresses(ids: Iterable[int]) -> bytes:
+    """Return ids as the extension takes them."""
+    return array("Q", ids).tobytes()
+
+
+@cache
+def _find() -> _Found:
+    if os.environ.get("PHASEPROF_NATIVE", "1") == "0":
+        return _Found(None, "PHASEPROF_NATIVE=0")
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return _Found(None, "a free-threaded Python")
+    try:
+        module = cast(Extension, importlib.import_module("phaseprof.native._heap"))
+    except ImportError:
+        return _Found(None, "the extension was not built")
+    return _Found(module, "") if _is_right(module) else _Found(None, "the extension does not know this Python")
+
+
+def _is_right(module: Extension) -> bool:
+    """Try the extension on objects of which the answer is known, before it goes near a program's."""
+
+    class Probe:
+        def __init__(self) -> None:
+            self.first, self.second = [1], {2}
+
+    probes = [Probe() for _ in range(3)]
+
+    def reader() -> list[tuple[str, object]]:
+        return module.local_values(sys._getframe()) if probes else []
+
+    try:
+        is_counted = module.count((Probe,)) == [3] and dict(module.census())[Probe] == 3
+    except RuntimeError:
+        return False
+    return is_counted and layout.is_understood() and dict(reader()).get("probes") is probes

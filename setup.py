@@ -1,0 +1,21 @@
+"""Build the extension where a compiler is there; everything else about the package stands in setup.cfg."""
+
+import os
+import sysconfig
+
+from setuptools import Extension, setup
+
+# The sanitizers' options, and whatever else one build is to have.
+EXTRA = os.environ.get("PHASEPROF_CFLAGS", "").split()
+
+native = Extension(
+    "phaseprof.native._heap",
+    ["phaseprof/native/_heap.c"],
+    define_macros=[("_POSIX_C_SOURCE", "200809L")] if os.uname().sysname == "Linux" else [],
+    extra_compile_args=["-std=c11", *EXTRA],
+    extra_link_args=EXTRA,
+    optional=True,  # without it the same passes run in Python
+)
+
+# The passes rely on the interpreter's lock, which a free-threaded Python does not have.
+setup(ext_modules=[] if sysconfig.get_config_var("Py_GIL_DISABLED") else [native])
