@@ -12,7 +12,7 @@ native = Extension(
     "phaseprof.native._heap",
     ["phaseprof/native/_heap.c"],
     define_macros=[("_POSIX_C_SOURCE", "200809L")] if os.uname().sysname == "Linux" else [],
-    extra_compile_args=["-std=c11", *EXTRA],
+    extra_compile_args=["-std=c11", "-O3", *EXTRA],
     extra_link_args=EXTRA,
     optional=True,  # without it the same passes run in Python
 )

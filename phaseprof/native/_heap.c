@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 #ifdef Py_GIL_DISABLED
 #error "the pass relies on the interpreter's lock; on a free-threaded build the Python pass is used"
@@ -102,9 +105,55 @@ PyAPI_FUNC(Py_ssize_t) _PyDict_SizeOf(PyDictObject *);
 /* ------------------------------------------------------------------------------------------------------------------ */
 /* Sets of addresses, and numbers by address. */
 
+/* Zeroed memory.  Tables of some size are on large pages where the system has them: they are read at random, and with
+   small pages half of the time goes into finding where a page lies. */
+typedef struct {
+    void *at, *base;
+    size_t bytes; /* of the mapping; 0 where it is from calloc */
+} Zeroed;
+
+#define LARGE_PAGE ((size_t)1 << 21)
+
+static int
+zeroed_make(Zeroed *memory, size_t bytes)
+{
+    memory->bytes = 0;
+#if defined(__linux__) && defined(MADV_HUGEPAGE) && defined(MAP_ANONYMOUS)
+    if (bytes >= LARGE_PAGE) {
+        size_t mapped = bytes + LARGE_PAGE;
+        void *base = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (base == MAP_FAILED) {
+            return -1;
+        }
+        memory->base = base;
+        memory->at = (void *)(((uintptr_t)base + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1));
+        memory->bytes = mapped;
+        (void)madvise(memory->at, bytes, MADV_HUGEPAGE);
+        return 0;
+    }
+#endif
+    memory->base = memory->at = calloc(bytes, 1);
+    return memory->at == NULL ? -1 : 0;
+}
+
+static void
+zeroed_free(Zeroed *memory)
+{
+#ifdef __linux__
+    if (memory->bytes) {
+        munmap(memory->base, memory->bytes);
+        memory->base = memory->at = NULL;
+        return;
+    }
+#endif
+    free(memory->base);
+    memory->base = memory->at = NULL;
+}
+
 typedef struct {
     uintptr_t *slots;
     size_t mask, used, limit;
+    Zeroed memory;
 } Set;
 
 static inline size_t
@@ -116,11 +165,22 @@ slot_of(const Set *set, uintptr_t address)
 static int
 set_make(Set *set, size_t capacity)
 {
-    set->slots = calloc(capacity, sizeof(uintptr_t));
+    if (zeroed_make(&set->memory, capacity * sizeof(uintptr_t)) < 0) {
+        set->slots = NULL;
+        return -1;
+    }
+    set->slots = set->memory.at;
     set->mask = capacity - 1;
     set->used = 0;
     set->limit = capacity / 3 * 2;
-    return set->slots == NULL ? -1 : 0;
+    return 0;
+}
+
+static void
+set_free(Set *set)
+{
+    zeroed_free(&set->memory);
+    set->slots = NULL;
 }
 
 static int
@@ -141,7 +201,7 @@ set_grow(Set *set)
         }
     }
     larger.used = set->used;
-    free(set->slots);
+    set_free(set);
     *set = larger;
     return 0;
 }
@@ -185,38 +245,45 @@ set_add(Set *set, uintptr_t address)
 }
 
 typedef struct {
-    uint64_t *keys;
-    uint32_t *values;
+    uint64_t key;
+    uint32_t value;
+} Entry;
+
+typedef struct {
+    Entry *entries;
     size_t mask, used;
-} Map; /* 64-bit keys that are mixed already, or addresses; 0 is no key */
+    Zeroed memory;
+} Map; /* 64-bit keys, 0 is none */
 
 static int
 map_make(Map *map, size_t capacity)
 {
-    map->keys = calloc(capacity, sizeof(uint64_t));
-    map->values = malloc(capacity * sizeof(uint32_t));
+    if (zeroed_make(&map->memory, capacity * sizeof(Entry)) < 0) {
+        map->entries = NULL;
+        return -1;
+    }
+    map->entries = map->memory.at;
     map->mask = capacity - 1;
     map->used = 0;
-    return map->keys == NULL || map->values == NULL ? -1 : 0;
+    return 0;
 }
 
 static void
 map_free(Map *map)
 {
-    free(map->keys);
-    free(map->values);
-    map->keys = NULL;
-    map->values = NULL;
+    zeroed_free(&map->memory);
+    map->entries = NULL;
 }
 
-static inline size_t
+/* Return the entry of a key, or the empty one where it belongs. */
+static inline Entry *
 map_find(const Map *map, uint64_t key)
 {
     size_t at = (size_t)((key ^ key >> 29) * 0x9E3779B97F4A7C15ull >> 24) & map->mask;
-    while (map->keys[at] && map->keys[at] != key) {
+    while (map->entries[at].key && map->entries[at].key != key) {
         at = (at + 1) & map->mask;
     }
-    return at;
+    return &map->entries[at];
 }
 
 static int
@@ -224,14 +291,11 @@ map_grow(Map *map)
 {
     Map larger;
     if (map_make(&larger, (map->mask + 1) * 2) < 0) {
-        map_free(&larger);
         return -1;
     }
     for (size_t i = 0; i <= map->mask; i++) {
-        if (map->keys[i]) {
-            size_t at = map_find(&larger, map->keys[i]);
-            larger.keys[at] = map->keys[i];
-            larger.values[at] = map->values[i];
+        if (map->entries[i].key) {
+            *map_find(&larger, map->entries[i].key) = map->entries[i];
         }
     }
     larger.used = map->used;
@@ -246,12 +310,12 @@ map_put(Map *map, uint64_t key, uint32_t value)
     if (map->used * 2 > map->mask && map_grow(map) < 0) {
         return -1;
     }
-    size_t at = map_find(map, key);
-    if (!map->keys[at]) {
-        map->keys[at] = key;
+    Entry *entry = map_find(map, key);
+    if (!entry->key) {
+        entry->key = key;
         map->used++;
     }
-    map->values[at] = value;
+    entry->value = value;
     return 0;
 }
 
@@ -306,7 +370,7 @@ enum { SIZE_PLAIN, SIZE_LIST, SIZE_DICT, SIZE_SET, SIZE_TEXT, SIZE_INT, SIZE_ASK
 typedef struct {
     PyTypeObject *type;
     uint64_t hash;
-    PyCFunction sizeof_method;
+    PyObject *sizeof_method; /* of a class that the type refers to */
     Py_ssize_t basic, item, header;
     uint32_t number; /* among the kinds of a walk */
     uint32_t row; /* of a walk for sizes */
@@ -498,9 +562,8 @@ set_size(const Types *types, Kind *kind)
         if (method == NULL || !Py_IS_TYPE(method, &PyMethodDescr_Type)) {
             continue;
         }
-        PyMethodDef *def = ((PyMethodDescrObject *)method)->d_method;
         PyTypeObject *owner = PyDescr_TYPE(method);
-        if (owner == &PyBaseObject_Type || !(def->ml_flags & METH_NOARGS) || !is_trusted(types, owner->tp_name)) {
+        if (owner == &PyBaseObject_Type || !is_trusted(types, owner->tp_name)) {
             return;
         }
         kind->size_by = owner == &PyList_Type ? SIZE_LIST
@@ -509,7 +572,7 @@ set_size(const Types *types, Kind *kind)
                         : kind->type == &PyUnicode_Type ? SIZE_TEXT
                         : kind->type == &PyLong_Type ? SIZE_INT
                         : SIZE_ASKED;
-        kind->sizeof_method = def->ml_meth;
+        kind->sizeof_method = method;
         return;
     }
 }
@@ -587,12 +650,18 @@ typedef struct Block {
 
 typedef struct {
     uint64_t place, position, hash;
-    int64_t n_objects, own_bytes;
     uint32_t parent, kind; /* kind: NONE for a root */
-    uint32_t best; /* the node with most own bytes, where the place is wanted */
-    int64_t best_bytes;
-    uint8_t is_wanted;
 } Row;
+
+typedef struct {
+    int64_t n_objects, own_bytes;
+} Sum; /* of a row, apart from it: these are written for each object */
+
+typedef struct {
+    int64_t bytes;
+    uint32_t node; /* the one with most own bytes, NONE where there is none yet */
+    uint32_t is_wanted;
+} Example;
 
 typedef struct {
     PyObject *object;
@@ -605,6 +674,7 @@ typedef struct {
     PyObject **values;
     char *keys;
     Py_ssize_t n, bytes;
+    int is_shown_by_dict;
 } Attributes;
 
 typedef struct {
@@ -623,7 +693,9 @@ typedef struct {
     PyTypeObject *last_type;
     Kind *last_kind;
     Row *rows;
-    size_t n_rows, rows_room;
+    Sum *sums;
+    Example *examples; /* where paths are wanted */
+    size_t n_rows, rows_room, sums_room, examples_room;
     Map row_of;
     uint64_t memo_position;
     uint32_t memo_parent, memo_kind, memo_row;
@@ -657,7 +729,7 @@ now(void)
 static void
 walk_free(Walk *walk)
 {
-    free(walk->seen.slots);
+    set_free(&walk->seen);
     while (walk->first != NULL) {
         Block *next = walk->first->next;
         free(walk->first);
@@ -670,6 +742,8 @@ walk_free(Walk *walk)
     free(walk->blocks);
     map_free(&walk->kind_of);
     free(walk->rows);
+    free(walk->sums);
+    free(walk->examples);
     map_free(&walk->row_of);
     free(walk->asked);
     free(walk->measured);
@@ -705,10 +779,10 @@ kind_at(Walk *walk, PyTypeObject *type)
     if (LIKELY(type == walk->last_type)) {
         return walk->last_kind;
     }
-    size_t at = map_find(&walk->kind_of, (uint64_t)(uintptr_t)type);
+    const Entry *entry = map_find(&walk->kind_of, (uint64_t)(uintptr_t)type);
     Kind *kind;
-    if (LIKELY(walk->kind_of.keys[at] != 0)) {
-        kind = walk->kinds[walk->kind_of.values[at]];
+    if (LIKELY(entry->key != 0)) {
+        kind = walk->kinds[entry->value];
     }
     else {
         kind = malloc(sizeof(Kind));
@@ -737,29 +811,26 @@ mixed(uint64_t value)
 static uint32_t
 add_row(Walk *walk, uint64_t place, uint32_t parent, uint64_t position, uint64_t hash, uint32_t kind)
 {
-    if (make_room(&walk->rows, walk->n_rows, &walk->rows_room, sizeof(Row)) < 0) {
+    if (make_room(&walk->rows, walk->n_rows, &walk->rows_room, sizeof(Row)) < 0 ||
+        make_room(&walk->sums, walk->n_rows, &walk->sums_room, sizeof(Sum)) < 0 ||
+        (walk->keeps_paths && make_room(&walk->examples, walk->n_rows, &walk->examples_room, sizeof(Example)) < 0)) {
         walk->failed = 1;
         return NONE;
     }
-    Row *row = &walk->rows[walk->n_rows];
-    memset(row, 0, sizeof *row);
-    row->place = place;
-    row->parent = parent;
-    row->position = position;
-    row->hash = hash;
-    row->kind = kind;
-    row->best = NONE;
-    row->best_bytes = -1;
-    row->is_wanted = walk->keeps_paths && walk->wanted.keys[map_find(&walk->wanted, place)] != 0;
+    walk->rows[walk->n_rows] = (Row){place, position, hash, parent, kind};
+    walk->sums[walk->n_rows] = (Sum){0, 0};
+    if (walk->keeps_paths) {
+        walk->examples[walk->n_rows] = (Example){-1, NONE, map_find(&walk->wanted, place)->key != 0};
+    }
     return (uint32_t)walk->n_rows++;
 }
 
 static uint32_t
 root_row(Walk *walk, uint64_t place)
 {
-    size_t at = map_find(&walk->row_of, place);
-    if (walk->row_of.keys[at]) {
-        return walk->row_of.values[at];
+    const Entry *entry = map_find(&walk->row_of, place);
+    if (entry->key) {
+        return entry->value;
     }
     uint32_t row = add_row(walk, place, NONE, 0, 0, NONE);
     if (row == NONE || map_put(&walk->row_of, place, row) < 0) {
@@ -807,10 +878,10 @@ child_row(Walk *walk, uint32_t parent, uint64_t position, const Kind *kind)
     }
     uint64_t place = mixed(walk->rows[parent].place * 0xC2B2AE3D27D4EB4Full + position * 0x165667B19E3779F9ull +
                            kind->hash);
-    size_t at = map_find(&walk->row_of, place);
+    const Entry *entry = map_find(&walk->row_of, place);
     uint32_t row;
-    if (walk->row_of.keys[at]) {
-        row = walk->row_of.values[at];
+    if (entry->key) {
+        row = entry->value;
     }
     else {
         row = chain_row(walk, parent, position, kind);
@@ -898,11 +969,13 @@ plain_bytes(const Kind *kind, PyObject *object)
 static void
 put_bytes(Walk *walk, PyObject *object, Py_ssize_t bytes, uint32_t row, uint32_t node)
 {
-    Row *found = &walk->rows[row];
-    found->own_bytes += bytes;
-    if (UNLIKELY(found->is_wanted) && node != NONE && bytes > found->best_bytes) {
-        found->best = node;
-        found->best_bytes = bytes;
+    walk->sums[row].own_bytes += bytes;
+    if (UNLIKELY(walk->keeps_paths) && node != NONE) {
+        Example *example = &walk->examples[row];
+        if (example->is_wanted && bytes > example->bytes) {
+            example->bytes = bytes;
+            example->node = node;
+        }
     }
     if (UNLIKELY(walk->keeps_sizes)) {
         if (make_room(&walk->sizes, walk->n_sizes + 1, &walk->sizes_room, sizeof(uintptr_t)) < 0) {
@@ -939,7 +1012,9 @@ ask_for_bytes(Walk *walk)
     for (size_t i = 0; i < walk->n_asked; i++) {
         Asked *asked = &walk->asked[i];
         Kind *kind = kind_at(walk, Py_TYPE(asked->object));
-        PyObject *answer = kind->sizeof_method(asked->object, NULL);
+        PyMethodDef *def = ((PyMethodDescrObject *)kind->sizeof_method)->d_method;
+        PyObject *answer = def->ml_flags == METH_NOARGS ? def->ml_meth(asked->object, NULL)
+                                                        : PyObject_CallOneArg(kind->sizeof_method, asked->object);
         Py_ssize_t bytes = answer == NULL ? 0 : PyLong_AsSsize_t(answer);
         Py_XDECREF(answer);
         if (PyErr_Occurred()) {
@@ -1049,7 +1124,7 @@ meet(Walk *walk, const Edge *edge)
         if (row == NONE) {
             return;
         }
-        walk->rows[row].n_objects++;
+        walk->sums[row].n_objects++;
         if (is_small) {
             count_bytes(walk, kind, object, 0, row, NONE);
         }
@@ -1066,7 +1141,7 @@ meet(Walk *walk, const Edge *edge)
     if (UNLIKELY(row == NONE)) {
         return;
     }
-    walk->rows[row].n_objects++;
+    walk->sums[row].n_objects++;
     queue_node(walk, object, row, edge->node);
 }
 
@@ -1134,9 +1209,9 @@ find_attributes(PyObject *object, PyTypeObject *type, Attributes *found)
     if (type->tp_flags & HAS_MANAGED_DICT) {
         char *values = NULL;
 #if PY_VERSION_HEX >= 0x030D0000
+        /* The row goes on being shown beside a dict that was made of it. */
         dict = FIELD(PyObject *, object, -24);
-        if (dict == NULL && (type->tp_flags & HAS_INLINE_VALUES) &&
-            FIELD(uint8_t, object, sizeof(PyObject) + 3)) {
+        if ((type->tp_flags & HAS_INLINE_VALUES) && FIELD(uint8_t, object, sizeof(PyObject) + 3)) {
             values = (char *)object + sizeof(PyObject) + 8;
         }
 #elif PY_VERSION_HEX >= 0x030C0000
@@ -1163,7 +1238,6 @@ find_attributes(PyObject *object, PyTypeObject *type, Attributes *found)
             Py_ssize_t prefix = FIELD(uint8_t, values, -1);
             found->bytes = prefix + 8 * (room > prefix - 9 ? room : prefix - 9);
 #endif
-            return;
         }
     }
     else
@@ -1174,6 +1248,8 @@ find_attributes(PyObject *object, PyTypeObject *type, Attributes *found)
     }
     if (dict != NULL && PyDict_Check(dict)) {
         found->dict = (PyDictObject *)dict;
+        found->is_shown_by_dict = 1;
+        found->bytes = 0; /* its size includes the row */
     }
 }
 
@@ -1207,7 +1283,7 @@ send_attributes(Walk *walk, int treatment)
         int is_named = PyDict_GET_SIZE(held->dict) <= ATTRIBUTES_AT_MOST || treatment == MODULE || treatment == CLASS;
         send_entries(walk, (PyObject *)held->dict, is_named);
     }
-    for (Py_ssize_t i = 0; i < held->n; i++) {
+    for (Py_ssize_t i = 0; i < held->n && !held->is_shown_by_dict; i++) {
         if (held->values[i] != NULL) {
             PyObject *name = FIELD(PyObject *, held->keys, i * 16);
             send(walk, held->values[i], position_of_name(name));
@@ -1484,6 +1560,24 @@ is_time_over(Walk *walk)
 
 #define AHEAD 12
 
+/* Fetch what is read next of an object whose head is in the cache. */
+static inline void
+prefetch_behind(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    if (type == &PyDict_Type) {
+        char *keys = (char *)((PyDictObject *)object)->ma_keys;
+        PREFETCH(keys);
+        PREFETCH(keys + 64);
+    }
+    else if (type == &PyList_Type) {
+        PREFETCH(((PyListObject *)object)->ob_item);
+    }
+    else {
+        PREFETCH(type);
+    }
+}
+
 /* Expand what is queued until nothing is left. */
 static void
 follow(Walk *walk)
@@ -1501,7 +1595,8 @@ follow(Walk *walk)
             char *ahead = (char *)block->objects[at + AHEAD];
             PREFETCH(ahead - 24);
             PREFETCH(ahead + 40);
-            PREFETCH(Py_TYPE(block->objects[at + AHEAD / 2]));
+            PREFETCH(&walk->sums[block->rows[at + AHEAD]]);
+            prefetch_behind(block->objects[at + AHEAD / 2]);
         }
         PyObject *object = block->objects[at];
         uint32_t row = block->rows[at], node = (uint32_t)walk->taken;
@@ -1540,25 +1635,78 @@ static int
 count_inner(PyObject *object, void *arg)
 {
     Left *left = arg;
-    size_t at = map_find(&left->index, (uint64_t)(uintptr_t)object);
-    if (left->index.keys[at]) {
-        left->inner[left->index.values[at]]++;
+    const Entry *entry = map_find(&left->index, (uint64_t)(uintptr_t)object);
+    if (entry->key) {
+        left->inner[entry->value]++;
     }
     return 0;
 }
 
+/* Tell which of some objects were not met, when their slots have had time to come into the cache. */
 static int
-find_left(Walk *walk, Generation *generations, Left *left)
+keep_unmet(const Walk *walk, Left *left, PyObject **some, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!set_has(&walk->seen, (uintptr_t)some[i]) &&
+            put_object(&left->objects, &left->n, &left->room, some[i]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static void
+reverse(PyObject **objects, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        PyObject *object = objects[i];
+        objects[i] = objects[n - 1 - i];
+        objects[n - 1 - i] = object;
+    }
+}
+
+#define BATCH 64
+
+/* List the objects of a generation that were not met, in order.  It is read from both ends, so that two reads of memory
+   are under way at a time. */
+static int
+find_unmet(const Walk *walk, Generation *generation, Left *left)
+{
+    Left tail = {0};
+    PyObject *front_batch[BATCH], *back_batch[BATCH];
+    Link *head = &generation->head, *front = NEXT(head), *back = PREV(head);
+    int is_over = front == head, failed = 0;
+    while (!is_over && !failed) {
+        size_t n_front = 0, n_back = 0;
+        while (n_front < BATCH && !is_over) {
+            Link *next = NEXT(front), *previous = PREV(back);
+            front_batch[n_front++] = OBJECT_OF(front);
+            PREFETCH(&walk->seen.slots[slot_of(&walk->seen, (uintptr_t)OBJECT_OF(front))]);
+            is_over = front == back;
+            if (!is_over) {
+                back_batch[n_back++] = OBJECT_OF(back);
+                PREFETCH(&walk->seen.slots[slot_of(&walk->seen, (uintptr_t)OBJECT_OF(back))]);
+                is_over = next == back;
+            }
+            front = next;
+            back = previous;
+        }
+        failed = keep_unmet(walk, left, front_batch, n_front) < 0 || keep_unmet(walk, &tail, back_batch, n_back) < 0;
+    }
+    reverse(tail.objects, tail.n);
+    for (size_t i = 0; i < tail.n && !failed; i++) {
+        failed = put_object(&left->objects, &left->n, &left->room, tail.objects[i]) < 0;
+    }
+    free(tail.objects);
+    return failed ? -1 : 0;
+}
+
+static int
+find_left(const Walk *walk, Generation *generations, Left *left)
 {
     for (int i = 0; i < N_GENERATIONS; i++) {
-        Link *head = &generations[i].head;
-        for (Link *link = NEXT(head); link != head; link = NEXT(link)) {
-            PREFETCH(NEXT(link));
-            PyObject *object = OBJECT_OF(link);
-            if (!set_has(&walk->seen, (uintptr_t)object) &&
-                put_object(&left->objects, &left->n, &left->room, object) < 0) {
-                return -1;
-            }
+        if (find_unmet(walk, &generations[i], left) < 0) {
+            return -1;
         }
     }
     if (map_make(&left->index, 1 << 10) < 0) {
@@ -1692,8 +1840,9 @@ drop_types(PyTypeObject **types, size_t n)
 enum { OF_PLACE, OF_PARENT, OF_KIND, OF_NUMBER, OF_BYTES };
 
 static int64_t
-value_of(const Walk *walk, const Row *row, int column)
+value_of(const Walk *walk, size_t at, int column)
 {
+    const Row *row = &walk->rows[at];
     switch (column) {
     case OF_PLACE:
         return (int64_t)row->place;
@@ -1702,9 +1851,9 @@ value_of(const Walk *walk, const Row *row, int column)
     case OF_KIND:
         return row->kind == NONE ? -1 : (int64_t)row->kind;
     case OF_NUMBER:
-        return row->n_objects;
+        return walk->sums[at].n_objects;
     default:
-        return row->own_bytes;
+        return walk->sums[at].own_bytes;
     }
 }
 
@@ -1713,7 +1862,7 @@ column_of(const Walk *walk, int column)
 {
     PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(walk->n_rows * sizeof(int64_t)));
     for (size_t i = 0; bytes != NULL && i < walk->n_rows; i++) {
-        int64_t value = value_of(walk, &walk->rows[i], column);
+        int64_t value = value_of(walk, i, column);
         memcpy(PyBytes_AS_STRING(bytes) + i * sizeof(int64_t), &value, sizeof value);
     }
     return bytes;
@@ -1814,8 +1963,6 @@ add_path(const Walk *walk, Paths *paths, uint64_t place, uint32_t node)
                      put_object(&paths->objects, &paths->n_objects, &paths->objects_room, held[i]) < 0;
         }
         if (!failed) {
-            /* The root's place stands for the first link. */
-            path.place = place;
             paths->paths[paths->n++] = path;
         }
     }
@@ -1852,8 +1999,7 @@ answer_paths(const Walk *walk, const Paths *paths)
             }
             Py_XDECREF(link);
         }
-        size_t at = map_find(&walk->row_of, path->place);
-        uint64_t root = root_place(walk, walk->row_of.values[at]);
+        uint64_t root = root_place(walk, map_find(&walk->row_of, path->place)->value);
         PyObject *item = links == NULL ? NULL
                                        : Py_BuildValue("(KKN)", (unsigned long long)path->place,
                                                        (unsigned long long)root, links);
@@ -1871,8 +2017,8 @@ finish_paths(Walk *walk)
     Paths paths = {0};
     int failed = walk->failed;
     for (size_t i = 0; !failed && i < walk->n_rows; i++) {
-        if (walk->rows[i].is_wanted && walk->rows[i].best != NONE) {
-            failed = add_path(walk, &paths, walk->rows[i].place, walk->rows[i].best) < 0;
+        if (walk->examples[i].is_wanted && walk->examples[i].node != NONE) {
+            failed = add_path(walk, &paths, walk->rows[i].place, walk->examples[i].node) < 0;
         }
     }
     for (size_t i = 0; !failed && i < paths.n_objects; i++) {
@@ -1952,7 +2098,7 @@ begin(Walk *walk, PyObject *starts, const uint64_t *places)
         }
         if (is_new > 0) {
             walk->n_met++;
-            walk->rows[row].n_objects++;
+            walk->sums[row].n_objects++;
             queue_node(walk, object, row, NONE);
         }
     }
@@ -2094,9 +2240,8 @@ answer_sizes(Walk *walk)
     drop_types(types, walk->n_kinds);
     PyObject *by_type = PyList_New(0);
     for (size_t i = 0; by_type != NULL && names != NULL && i < walk->n_rows; i++) {
-        const Row *row = &walk->rows[i];
-        PyObject *item = Py_BuildValue("(OLL)", PyList_GET_ITEM(names, (Py_ssize_t)row->kind),
-                                       (long long)row->n_objects, (long long)row->own_bytes);
+        PyObject *item = Py_BuildValue("(OLL)", PyList_GET_ITEM(names, (Py_ssize_t)walk->rows[i].kind),
+                                       (long long)walk->sums[i].n_objects, (long long)walk->sums[i].own_bytes);
         if (item == NULL || PyList_Append(by_type, item) < 0) {
             Py_CLEAR(by_type);
         }

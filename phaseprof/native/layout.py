@@ -33,8 +33,8 @@ class Attributes(NamedTuple):
 
     Attributes:
         namespace: its dict, where it has one.
-        names: names of the values it holds without one, in order.
-        value_ids: their ids.
+        names: names of the values that it holds without one, in order.
+        value_ids: ids of the values in a row of its own; from 3.13 on that row may stand beside a dict made of it.
         bytes: memory of the row of values.
     """
 
@@ -68,15 +68,16 @@ def attributes(obj: object, cls: type, referents: list[object]) -> Attributes:
     Cost: some microseconds.
     """
     values, at = _value_row(obj, cls)
-    if values:
-        return _from_row(cls, values)
+    row = _from_row(cls, values) if values else NO_ATTRIBUTES
     address = word(at) if at else 0
     if not address:
-        return NO_ATTRIBUTES
+        return row
     found = next((r for r in referents if id(r) == address), None)
     if found is None:  # types that hide their dict from the collector
         found = ctypes.cast(address, ctypes.py_object).value
-    return Attributes(cast("dict[object, object]", found)) if issubclass(type(found), dict) else NO_ATTRIBUTES
+    if not issubclass(type(found), dict):
+        return row
+    return Attributes(cast("dict[object, object]", found), value_ids=row.value_ids)  # its size includes the row
 
 
 def _value_row(obj: object, cls: type) -> tuple[int, int]:
@@ -86,8 +87,8 @@ def _value_row(obj: object, cls: type) -> tuple[int, int]:
     at = id(obj) - _DICT_BEFORE * _WORD
     if sys.version_info >= (3, 13):
         inline = id(obj) + object.__basicsize__
-        valid = bool(_flags_of(cls) & _INLINE_VALUES) and not word(at) and ctypes.c_uint8.from_address(inline + 3).value
-        return (inline if valid else 0), at
+        is_valid = bool(_flags_of(cls) & _INLINE_VALUES) and ctypes.c_uint8.from_address(inline + 3).value
+        return (inline if is_valid else 0), at
     if sys.version_info >= (3, 12):
         either = word(at)
         return (either + 1, 0) if either & 1 else (0, at)

@@ -146,7 +146,7 @@ class Walk:
             held = Attributes(_namespace_of_class(cast("type", obj)))
         else:
             held = attributes(obj, type(obj), referents) if kind.has_attributes else NO_ATTRIBUTES
-        return NO_ATTRIBUTES if id(held.namespace) in self._seen else held
+        return held._replace(namespace=None, names=()) if id(held.namespace) in self._seen else held
 
     def _bytes_of(self, held: Attributes) -> int:
         if held.namespace is None:
