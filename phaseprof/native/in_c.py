@@ -29,10 +29,9 @@ def read(module: Extension, starts: Starts, *, limit_s: float | None) -> PlaceTa
     import numpy as np
 
     answer = _walk(module, starts, limit_s, None)
-    place, parent, kind, number, own_bytes = (np.frombuffer(column, np.int64) for column in answer[:5])
-    names, measured, rows, n_met, is_partial = cast(
-        "tuple[list[str], list[object], bytes, int, int]", answer[5:]
-    )
+    columns = cast("tuple[bytes, ...]", answer[:5])
+    place, parent, kind, number, own_bytes = (np.frombuffer(column, np.int64) for column in columns)
+    names, measured, rows, n_met, is_partial = cast("tuple[list[str], list[object], bytes, int, int]", answer[5:])
     own_bytes, n_graph = own_bytes.copy(), np.zeros(len(place), np.int64)
     try:
         sizes = tensors.measure_each(measured)
@@ -63,7 +62,9 @@ def resolve(
 ) -> dict[int, tuple[PathStep, ...]]:
     """Say how to get to places; see ``places.resolve``."""
     roots = _roots_of(starts)
-    found = cast("list[tuple[int, int, list[tuple[object, object]]]]", _walk(module, starts, limit_s, addresses(wanted)))
+    found = cast(
+        "list[tuple[int, int, list[tuple[object, object]]]]", _walk(module, starts, limit_s, addresses(wanted))
+    )
     try:
         return {place: steps_to(roots[root], links) for place, root, links in found}
     finally:

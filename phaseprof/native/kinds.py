@@ -153,7 +153,7 @@ class Kinds:
 
 
 def _trusted_sizeof(cls: type) -> Callable[[object], int]:
-    """Return the nearest ``__sizeof__`` in C of the interpreter or a package whose methods are known to do only that."""
+    """Return the nearest ``__sizeof__`` in C of the interpreter or a package known to make a number only."""
     method = c_sizeof(cls)
     owner = getattr(method, "__objclass__", object)
     is_known = type_name(owner).partition(".")[0] in TRUSTED or "." not in type_name(owner)

@@ -64,7 +64,7 @@ def _attributes_of(obj: object) -> Iterator[tuple[object, int]]:
         yield from ((name, id(value)) for name, value in namespace(cast("type", obj)).items())
     elif holds_attributes(cls) and is_understood():
         held = attributes(obj, cls, gc.get_referents(obj))
-        yield from zip(held.names, held.value_ids, strict=True)
+        yield from zip(held.names, held.value_ids, strict=False)  # values that a dict shows have no names here
         yield from _identities(held.namespace or {})
 
 

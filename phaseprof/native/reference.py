@@ -7,7 +7,7 @@ import sys
 import time
 import types
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple, cast
 
