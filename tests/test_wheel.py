@@ -16,7 +16,7 @@ import pytest
 import phaseprof
 
 ROOT = Path(phaseprof.__file__).parent.parent
-SOURCES = ("setup.cfg", "pyproject.toml", "README.md", "LICENSE")
+SOURCES = ("setup.cfg", "setup.py", "pyproject.toml", "README.md", "LICENSE")
 OLDEST_SETUPTOOLS = 77  # what pyproject.toml builds with
 
 
@@ -33,29 +33,38 @@ pytestmark = [
 ]
 
 
-def call(*command: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    environ = {k: v for k, v in os.environ.items() if not k.startswith(("PHASEPROF_", "PYTHON", "PIP_"))}
+def call(*command: object, cwd: Path, **more: str) -> subprocess.CompletedProcess[str]:
+    environ = more | {k: v for k, v in os.environ.items() if not k.startswith(("PHASEPROF_", "PYTHON", "PIP_"))}
     return subprocess.run(
         list(map(str, command)), cwd=cwd, env=environ, capture_output=True, text=True, timeout=300
     )  # fmt: skip
 
 
-def check_call(*command: object, cwd: Path) -> None:
-    done = call(*command, cwd=cwd)
+def check_call(*command: object, cwd: Path, **more: str) -> None:
+    done = call(*command, cwd=cwd, **more)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+BUILD = (
+    sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "--no-build-isolation", "--quiet",
+    "--wheel-dir", "dist", ".",
+)  # fmt: skip
+
+
+def copy_sources(folder: Path) -> None:
+    """Copy what the package is built from, without what was built of it."""
+    for name in SOURCES:
+        shutil.copy(ROOT / name, folder)
+    built = shutil.ignore_patterns("__pycache__", ".*", "*.so")
+    shutil.copytree(ROOT / "phaseprof", folder / "phaseprof", ignore=built)
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build in a copy, so that the sources stay as they are."""
     copy = tmp_path_factory.mktemp("sources")
-    for name in SOURCES:
-        shutil.copy(ROOT / name, copy)
-    shutil.copytree(ROOT / "phaseprof", copy / "phaseprof", ignore=shutil.ignore_patterns("__pycache__", ".*"))
-    check_call(
-        sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index", "--no-build-isolation", "--quiet",
-        "--wheel-dir", "dist", ".", cwd=copy,
-    )  # fmt: skip
+    copy_sources(copy)
+    check_call(*BUILD, cwd=copy)
     (built,) = (copy / "dist").iterdir()
     return built
 
@@ -93,11 +102,29 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
 
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("phaseprof/")}
 
-    assert packed == {
+    assert {name for name in packed if not name.endswith(".so")} == {
         path.relative_to(ROOT).as_posix()
         for path in sources.rglob("*")
-        if path.is_file() and not hidden & set(path.parts)
+        if path.is_file() and not hidden & set(path.parts) and path.suffix not in (".c", ".so")
     }
+
+
+def test_the_wheel_has_the_extension_where_a_compiler_is(wheel: Path, scripts: Path, tmp_path: Path) -> None:
+    code = "from phaseprof.native.extension import extension; print(extension())"
+
+    found = call(scripts / "python", "-c", code, cwd=tmp_path).stdout
+
+    assert any(name.endswith(".so") for name in zipfile.ZipFile(wheel).namelist()) == ("_heap" in found)
+    assert "_heap" in found or shutil.which("cc") is None or sysconfig.get_config_var("Py_GIL_DISABLED")
+
+
+def test_the_package_installs_without_a_compiler(tmp_path: Path) -> None:
+    copy_sources(tmp_path)
+
+    check_call(*BUILD, cwd=tmp_path, CC="/bin/false")
+
+    (built,) = (tmp_path / "dist").iterdir()
+    assert not any(name.endswith(".so") for name in zipfile.ZipFile(built).namelist())
 
 
 def test_a_run_is_recorded_and_judged_by_the_command(scripts: Path, tmp_path: Path) -> None:
