@@ -349,11 +349,14 @@ class Profiler:
         """Print ``large_objects(min_mb)``."""
         _print(self.large_objects(min_mb), file)
 
-    def print_summary(self, file: TextIO | None = None) -> None:
-        """Print the final summary: findings, trend, growth, large objects, cost."""
+    def print_summary(self, file: TextIO | None = None, *, full: bool = False) -> None:
+        """Print what was found, one line a phase, and the cost; with ``full``, every table of the final summary."""
+        from phaseprof.report.text import style_for
+
         if self._session.enabled:
             looks.look_for_large(self._session, 10 * MB)
-        _print(self.report(), file)
+        style = replace(style_for(sys.stdout if file is None else file, os.environ), full=full)
+        _print(self.report().render(style), file)
 
     def close(self) -> None:
         """End the recording; nothing is recorded afterwards."""

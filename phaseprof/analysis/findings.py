@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from phaseprof.analysis.causes import Cause, carries, is_standard, join
+from phaseprof.analysis.clock import by_the_clock
 from phaseprof.analysis.counters import counter_causes, is_explained
 from phaseprof.analysis.expectations import broken_expectations, expectation_finding
 from phaseprof.analysis.garbage import backing_tooth, is_sawtooth
@@ -80,7 +81,7 @@ def find_leaks(
     broken = [expectation_finding(process, one) for one in broken_expectations(process) if one.name not in named]
     every = [*counted, *leaks, *broken, *tracked, *rest]
     every += find_slowdown(process, symptoms, every)
-    return tuple(sorted(_without_doubles(every), key=_rank)[:MOST_FINDINGS])
+    return by_the_clock(process, tuple(sorted(_without_doubles(every), key=_rank)[:MOST_FINDINGS]))
 
 
 def _is_followed(symptom: Symptom) -> bool:

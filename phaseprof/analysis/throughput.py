@@ -36,7 +36,7 @@ def find_slowdown(
     Method: seconds an item, or a generation where no items were said, are judged as memory is; a step is no slowdown,
     since another program may have been started beside. Smallest n: 12 generations.
     """
-    turns = [g for g in process.generations if g.seconds]
+    turns = [g for g in process.generations if g.seconds and not g.implied]
     with_items = [g for g in turns if g.items]
     metric, turns = (ITEMS, with_items) if len(with_items) >= LEAST else (SECONDS, turns)
     if len(turns) < LEAST:

@@ -30,10 +30,11 @@ def add_parser(subparsers: Subparsers) -> None:
         "--generations", type=int, default=DEFAULT_GENERATIONS, metavar="N",
         help="turns of the outer loop (default: %(default)s; a verdict needs about ten)",
     )  # fmt: skip
+    parser.add_argument("--full", action="store_true", help="print every table, not one screen")
     parser.add_argument("--out", metavar="RUN", help="folder for the recording; default: in memory only")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the demo; return 0 whatever it found."""
-    return run_demo(args.scenario, args.generations, args.out)
+    return run_demo(args.scenario, args.generations, args.out, full=args.full)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +25,7 @@ def add_parser(subparsers: Subparsers) -> None:
         description="Report a run made by phaseprof run, by a program that calls phaseprof, or by phaseprof import.",
     )  # fmt: skip
     parser.add_argument("recording", metavar="RUN", help="folder of a recorded run, or one of its files")
+    parser.add_argument("--full", action="store_true", help="print every table, not one screen")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print everything as JSON, format 1")
     form.add_argument("--markdown", action="store_true", help="print the block to paste into a bug report")
@@ -34,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
     """Report the run; return 0."""
     from phaseprof.report.build import build_report, build_what_to_report
     from phaseprof.report.progress import Progress
+    from phaseprof.report.text import style_for
 
     judged = judge_run(args.recording)
     if args.html:
@@ -48,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         if args.json:
             emit_json(report.to_dict())
         else:
-            emit(str(report))
+            emit(report.render(replace(style_for(sys.stdout, os.environ), full=args.full)))
     return 0
 
 

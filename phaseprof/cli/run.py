@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 DEFAULT_INTERVAL_S = 0.1
-_FLAGS = ("--quiet", "-h", "--help")
+_FLAGS = ("--full", "--quiet", "-h", "--help")
 _INTERRUPTED, _WRONG_USE = 130, 2
 _DESCRIPTION = """\
 Run a Python program as the interpreter would, and record its memory: a thread reads the counters every so often, and
@@ -58,6 +58,7 @@ def add_parser(subparsers: Subparsers) -> None:
     add("--out", metavar="RUN", help="folder for the recording; default: runs/NAME-DATE")
     add("--interval", metavar="S", help=f"seconds between two samples (default: {DEFAULT_INTERVAL_S})")
     add("--budget", metavar="B", help="share of wall time that measuring may take, or none (default: 0.02)")
+    add("--full", action="store_true", help="print every table at the end, not one screen")
     add("--quiet", action="store_true", help="print no summary at the end")
     for option, form, what in (
         ("--phase", "MOD:Class.method", "its calls are a phase; NAME=... names it"),
@@ -107,7 +108,7 @@ def run(args: argparse.Namespace) -> int:
             return 1
         _open_recording()
         try:
-            return _record(plan, script, quiet=args.quiet)
+            return _record(plan, script, quiet=args.quiet, full=args.full)
         finally:
             api.get_profiler().close()
 
@@ -145,14 +146,14 @@ def _open_recording() -> None:
         api.configure()
 
 
-def _record(plan: Plan, script: Script, *, quiet: bool) -> int:
+def _record(plan: Plan, script: Script, *, quiet: bool, full: bool) -> int:
     """Run, wait for the program's threads, and print the summary whatever happened."""
     module = sys.modules[MAIN] = make_main(script)
     status, crashed = _run_to_end(plan, script, module)
     # A program that crashed may not have come to the imports that are missing.
     lines = [*map(str, plan.failures)] or ([] if crashed else plan.missing())
     if not quiet and api.get_profiler().enabled and not plan.failures:
-        _print_summary()
+        _print_summary(full=full)
     for line in lines:
         sys.stderr.write(f"phaseprof run: {line}\n")
     return _WRONG_USE if lines and (status == 0 or plan.failures) else status
@@ -201,9 +202,9 @@ def _exit_status(ended: SystemExit) -> int:
     return 1
 
 
-def _print_summary() -> None:
+def _print_summary(*, full: bool) -> None:
     profiler = api.get_profiler()
-    profiler.print_summary()
+    profiler.print_summary(full=full)
     folder = profiler.settings.run
     if folder is not None:
         with contextlib.suppress(ValueError):  # the program may have closed the stream

@@ -17,13 +17,14 @@ DEFAULT_GENERATIONS = 12
 DEMO_BUDGET = 0.2
 
 
-def run_demo(scenario: str, generations: int, out: str | None) -> int:
+def run_demo(scenario: str, generations: int, out: str | None, *, full: bool = False) -> int:
     """Train for ``generations`` generations with the leak of ``scenario`` planted, and print the reports.
 
     Args:
         scenario: one of ``phaseprof.demo.trainer.SCENARIOS``; ``"none"`` plants nothing.
         generations: how many; verdicts need about ten.
         out: folder for the recording; ``None`` keeps it in memory.
+        full: print every table, not one screen.
 
     Returns:
         0, whatever was found: ``phaseprof check`` is what judges a recording.
@@ -54,7 +55,7 @@ def run_demo(scenario: str, generations: int, out: str | None) -> int:
     print(f"Scenario: {chosen}. {len(trainer.population)} agents, {generations} generations.")
     log_memory("Trainer initialized (baseline)", show_objects=True)
     train(trainer, generations)
-    pp.get_profiler().print_summary()
+    pp.get_profiler().print_summary(full=full)
     return 0
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.live.budget import Budget
+from phaseprof.live.clock_turns import ClockTurns
 from phaseprof.live.recorder import Recorder
 from phaseprof.probes.process import open_process_probe
 from phaseprof.recording import format as fmt
@@ -49,6 +50,7 @@ class Sampler:
         self._n, self._stride = 0, 1
         self._label = recorder.label(LABEL, LABEL)
         self._began = budget.clock()
+        self.turns = ClockTurns(self._began)
         # Made here, so that the thread never adds a key while another thread adds them up.
         budget.charge("sampling", 0)
         self._stopped = threading.Event()
@@ -81,6 +83,7 @@ class Sampler:
         for phase in set(self._open):
             self._peaks[phase] = max(rss, self._peaks.get(phase, 0.0))
         self._keep(began, figures)
+        self.turns.see(began, figures)
         took = self._budget.clock() - began
         self._budget.charge("sampling", took)
         if self._budget.share is None:
@@ -119,10 +122,12 @@ class Sampler:
         if self._thread is not threading.current_thread():
             self._thread.join(timeout=5.0)
         self._probe.close()
+        self.turns.close()
 
     def abandon(self) -> None:
         """In a forked child: the thread is not there, only its descriptor is."""
         self._probe.close()
+        self.turns.close()
 
 
 def _run(held: weakref.ref[Sampler], stopped: threading.Event, every_s: float) -> None:
@@ -150,6 +155,13 @@ def start_sampler(
     except (ProbeUnavailable, RuntimeError) as error:
         warn(f"there is no sampling thread: {error}")
         return None
+
+
+def marks_nothing(recorder: Recorder) -> bool:
+    """Whether the program has marked no phase, checkpoint or generation so far."""
+    model = recorder.model
+    is_declared = any(not generation.implied for generation in model.generations)
+    return not is_declared and all(label.role == LABEL for label in model.labels.values())
 
 
 def flush(sampler: Sampler, recorder: Recorder) -> None:

@@ -17,9 +17,10 @@ from phaseprof.live.devices import Devices
 from phaseprof.live.hooks import Hooks
 from phaseprof.live.inspector import Inspector
 from phaseprof.live.recorder import MAX_LABELS, OVERFLOW, Recorder, clean_text, not_a_label
-from phaseprof.live.sampler import Sampler, flush, start_sampler
+from phaseprof.live.sampler import Sampler, flush, marks_nothing, start_sampler
 from phaseprof.live.scopes import CheckpointScope, CountedScope, GenerationScope
 from phaseprof.live.settings import Settings
+from phaseprof.live.suspects import AT
 from phaseprof.live.tracking import TrackList
 from phaseprof.live.visits import SHORTEST_NS, TIMED_EVERY, TURN_TIMED_EVERY, Pace, Visit, Visited
 from phaseprof.live.warn import users_level, warn_user
@@ -472,7 +473,8 @@ class Session:
 
     def finish(self, *, limit_s: float = float("inf")) -> None:
         """Complete what waits, because findings are asked for; never raises, and looks once at what is recorded."""
-        looked_at = (self.recorder.n_points, self._ordinal)
+        by_clock = self._count_by_clock()
+        looked_at = (0 if by_clock else self.recorder.n_points, self._ordinal)
         if looked_at == self._looked_at:
             return
         self._looked_at = looked_at
@@ -487,6 +489,18 @@ class Session:
                 self.recorder.add(self.inspector.cost(self._ordinal))
         except Exception as error:  # noqa: BLE001 - asking for findings must not end a run either
             self._pass_on(error)
+
+    def _count_by_clock(self) -> bool:
+        """Give a program that marks nothing generations by the clock, so that it gets a verdict; tell if it is one."""
+        if self.sampler is None or not marks_nothing(self.recorder):
+            return False
+        last = self.sampler.turns.write(self.recorder.add, at=AT, first=self._ordinal + 1)
+        if last > self._ordinal:
+            self._ordinal = self.recorder.generation = last
+            self.inspector.read_counters(last)
+            tick_s = self.sampler.turns.tick_ns / 1e9
+            self.recorder.note(f"no phase and no generation was marked: every {tick_s:g} s of the run counts as one")
+        return True
 
     def close(self, reason: str = "closed") -> None:
         """End the recording; later boundaries are not recorded."""

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from phaseprof.recording.model import ProcessRun
-from phaseprof.report.text import Column, Report, Style, columns, entry, section, times_text
+from phaseprof.report.text import Column, Report, Style, columns, entry, section, times_text, wrap
 from phaseprof.units import format_duration
 
 MAX_JOBS = 8  # listed one by one, the dearest
+ASKED = " (asked for)"  # ends the name of a job that the user asked for
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,16 @@ class CostReport(Report):
         """Lay the costs out as text."""
         return section("COST OF PROFILING", "cost", self._body(style), style)
 
+    def brief(self, style: Style) -> list[str]:
+        """Say in one line what profiling took, what was asked for by name apart."""
+        if not self.wall_s:
+            return []
+        asked = sum(seconds for job, seconds in self.spent_s.items() if job.endswith(ASKED))
+        budget = f" of a budget of {_percent(self.budget)}" if _percent(self.budget) else ""
+        own = f"{(self.total_s - asked) / self.wall_s:.1%}{budget}"
+        extra = f", and {format_duration(asked)} what you asked for (snapshots, this report)" if asked >= 0.05 else ""
+        return wrap(f"Profiling took {own} of {format_duration(self.wall_s)}{extra}.", style.width, style)
+
     def _body(self, style: Style) -> list[str]:
         if self.wall_s is None:
             return ["The cost of profiling was not recorded."]
@@ -60,6 +71,13 @@ class CostReport(Report):
 
     def _share_of(self, seconds: float) -> str:
         return f"{seconds / self.wall_s:.2%}" if self.wall_s else "-"
+
+
+def _percent(share: str) -> str:
+    try:
+        return f"{float(share) * 100:g} %"
+    except ValueError:  # none, or not recorded
+        return ""
 
 
 def build_cost(process: ProcessRun) -> CostReport:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phaseprof.analysis.answers import answer
+from phaseprof.analysis.clock import tick_s
 from phaseprof.analysis.naming import unit_words
 from phaseprof.analysis.paths import places_of
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Finding
 from phaseprof.report.access import GENERATION_END, count_generations
 from phaseprof.report.text import Report, Style, count_text, entry, fit, section, wrap
-from phaseprof.units import format_bytes, format_signed_bytes
+from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 
 # Below this no verdict on a series means anything.
 LEAST_READINGS = 6
@@ -36,6 +37,7 @@ class FindingsReport(Report):
         n_generations: in how many generations they were found; ``None`` if not known.
         answer: what the recording answers to the question whether it leaks; empty if it was not asked.
         unmeasured: why nothing was measured; empty if something was.
+        span: how long that was, where the clock made the generations; empty where the program did.
     """
 
     derived = ("n_leaks", "conclusion")
@@ -44,6 +46,7 @@ class FindingsReport(Report):
     n_generations: int | None = None
     answer: str = ""
     unmeasured: str = ""
+    span: str = ""
 
     @property
     def n_leaks(self) -> int:
@@ -67,7 +70,7 @@ class FindingsReport(Report):
     def conclusion(self) -> str:
         """One sentence without its full stop: what was found, or why nothing can be said."""
         n = self.n_generations
-        over = "" if n is None else f" in {_several(n, 'generation')}"
+        over = "" if n is None else f" in {self.span or _several(n, 'generation')}"
         if self.n_leaks:
             return f"{_several(self.n_leaks, 'leak')} found{over}"
         if self.unmeasured:
@@ -215,7 +218,9 @@ def build_findings(
     if process is None:
         return FindingsReport(tuple(entries), unmeasured=unmeasured)
     unmeasured = unmeasured or _why_unmeasured(process)
-    return FindingsReport(tuple(entries), count_generations(process), answer(process, findings), unmeasured)
+    n, tick = count_generations(process), tick_s(process)
+    span = "" if tick is None else f"{format_duration(n * tick)}, by the clock"
+    return FindingsReport(tuple(entries), n, answer(process, findings), unmeasured, span)
 
 
 def _why_unmeasured(process: ProcessRun) -> str:

@@ -81,6 +81,8 @@ class RunReport(Report):
         parts = [section("RANKS", "ranks", _rank_lines(self.ranks, style), style)] if several else []
         for one in self.sections:
             parts += [join(_header_lines(one.header, style), style), one.summary.render(style)]
+        if not style.full:
+            parts.append("Every table: phaseprof report --full; as a page: --html FILE.")
         hidden = len(self.ranks) - len(self.sections)
         if hidden:
             parts.append(f"({hidden} more processes are in the table only; name a rank's file to report it in full)")

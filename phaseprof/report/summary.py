@@ -63,9 +63,22 @@ class SummaryReport(Report):
             yield self.cost
 
     def render(self, style: Style) -> str:
-        """Lay the whole summary out as text."""
+        """Lay the summary out as text: all of it, or what fits on one screen."""
         title = "\n".join(heading("FINAL MEMORY ANALYSIS", "snapshot", style))
+        if not style.full:
+            return "\n".join([title, *self._brief(style)])
         return "\n\n".join([title, *(part.render(style) for part in self.parts)])
+
+    def _brief(self, style: Style) -> Iterator[str]:
+        yield self.findings.render(style)
+        if self.counts.n_broken or any(row.missing for row in self.counts.rows):
+            yield self.counts.render(style)
+        if self.phases.rows:
+            yield self.phases.render(style)
+        elif self.trend.rows:  # a program that marks nothing: its curve is all there is
+            yield self.trend.render(style)
+        if self.cost.wall_s is not None:
+            yield from self.cost.brief(style)
 
 
 def build_summary(process: ProcessRun, findings: Sequence[Finding]) -> SummaryReport:

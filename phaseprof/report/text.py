@@ -26,10 +26,14 @@ _MARKS = {"arrow": ("→", "->"), "ellipsis": ("…", "..."), "warning": ("⚠�
 
 @dataclass(frozen=True)
 class Style:
-    """How text is laid out: with Unicode or plain ASCII, at most ``width`` columns wide."""
+    """How text is laid out: with Unicode or plain ASCII, at most ``width`` columns wide.
+
+    ``full`` asks summaries for every table; without it they are one screen: verdict, phases, cost.
+    """
 
     unicode: bool = True
     width: int = 80
+    full: bool = True
 
     def icon(self, name: str) -> str:
         """Return the symbol that leads a heading, with its space, or nothing in ASCII."""

@@ -117,11 +117,21 @@ def test_check_json(leaking: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_report_text(leaking: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", leaking]) == 0
+    assert main(["report", "--full", leaking]) == 0
 
     out = capsys.readouterr().out
     assert "LEAK (objects) in evaluate: Env" in out
     assert "MEMORY TREND ACROSS GENERATIONS" in out
+
+
+def test_report_is_one_screen_unless_all_is_asked_for(leaking: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", leaking]) == 0
+
+    out = capsys.readouterr().out
+    assert "LEAK (objects) in evaluate: Env" in out
+    assert "PHASES AND CHECKPOINTS" in out
+    assert "MEMORY TREND" not in out
+    assert "--full" in out
 
 
 def test_report_json_is_versioned(leaking: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -119,7 +119,7 @@ def demo_outputs(scenario: str = "evaluate") -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         printed = run_phaseprof(
-            ["demo", "--scenario", scenario, "--generations", DEMO_GENERATIONS, "--out", "run"], cwd=out
+            ["demo", "--full", "--scenario", scenario, "--generations", DEMO_GENERATIONS, "--out", "run"], cwd=out
         )
         checked = run_phaseprof(["check", "run"], cwd=out)
     parts = sections(printed)
@@ -128,7 +128,7 @@ def demo_outputs(scenario: str = "evaluate") -> dict[str, str]:
 
 # Blocks of the demo's output by the word that their headings are known by.
 SECTIONS = {
-    "findings": "FINDINGS", "trend": "MEMORY TREND", "growth": "MEMORY GROWTH ANALYSIS",
+    "findings": "FINDINGS", "phases": "PHASES AND CHECKPOINTS", "trend": "MEMORY TREND", "growth": "MEMORY GROWTH ANALYSIS",
     "counts": "WATCHED OBJECT COUNTS", "tracked": "Memory Report", "throughput": "THROUGHPUT",
     "explained": "RSS GROWTH EXPLAINED", "cost": "COST OF PROFILING",
 }  # fmt: skip
