@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,7 @@ def test_a_long_run_takes_longer_turns_and_no_more_memory() -> None:
     turns.close()
 
     assert MOST // 2 <= len(records) <= MOST
-    steps = {b.t - a.t for a, b in zip(records, records[1:], strict=False)}
+    steps = {b.t - a.t for a, b in pairwise(records)}
     assert steps == {turns.tick_ns}
 
 
