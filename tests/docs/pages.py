@@ -129,8 +129,8 @@ def demo_outputs(scenario: str = "evaluate") -> dict[str, str]:
 # Blocks of the demo's output by the word that their headings are known by.
 SECTIONS = {
     "findings": "FINDINGS", "phases": "PHASES AND CHECKPOINTS", "trend": "MEMORY TREND",
-    "growth": "MEMORY GROWTH ANALYSIS", "counts": "WATCHED OBJECT COUNTS", "tracked": "Memory Report", "throughput": "THROUGHPUT",
-    "explained": "RSS GROWTH EXPLAINED", "cost": "COST OF PROFILING",
+    "growth": "MEMORY GROWTH ANALYSIS", "counts": "WATCHED OBJECT COUNTS", "tracked": "Memory Report",
+    "throughput": "THROUGHPUT", "explained": "RSS GROWTH EXPLAINED", "cost": "COST OF PROFILING",
 }  # fmt: skip
 
 
