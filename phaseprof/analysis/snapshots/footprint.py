@@ -46,9 +46,14 @@ _MAX_DEPTH = 60  # a snapshot's containers are ten deep
 # Opcodes as letters of a small alphabet: N puts an item on the stack, what neither puts one nor takes one is left out.
 _PUSHES = b"KhjMJ\x8aG\x88\x89)]S"
 _LETTERS = bytes.maketrans(_PUSHES, b"N" * len(_PUSHES))
+_SIGNS = bytes.maketrans(b"\x01", b"N")
 _NOT_ON_STACK = b"q\x80\x94\x95"
-_GROUP = re.compile(rb"(\}?)\([^(eut]*([eut])")
-_FILLED, _TUPLED, _ADDED = (re.compile(rb"\}\([^(eut]*u"), re.compile(rb"\([^(eut]*t"), re.compile(rb"\([^(eut]*[eu]"))
+# A group that was left out leaves a sign, for an item or for nothing, which keeps the one around it for the next pass.
+_ITEM, _NOTHING = b"\x01", b"\x02"
+_GROUP = re.compile(rb"(\}?)\([^(eut\x01\x02]*([eut])")
+_FILLED, _TUPLED, _ADDED = (
+    re.compile(begin + rb"\([^(eut\x01\x02]*" + end) for begin, end in ((rb"\}", b"u"), (b"", b"t"), (b"", b"[eu]"))
+)
 
 
 def quick_bound(data: bytes, n_texts: int) -> int:
@@ -112,7 +117,8 @@ def _bytes_of_items(letters: bytes) -> int:
         total += sum(n * _bytes_of_group(end, of, length) for (end, of, length), n in groups.items())
         # Groups that are open at one time stand inside each other: one of each pass.
         total += _STACK_ITEM * max(length for _, _, length in groups)
-        letters = _ADDED.sub(b"", _TUPLED.sub(b"N", _FILLED.sub(b"N", letters)))
+        letters = _ADDED.sub(_NOTHING, _TUPLED.sub(_ITEM, _FILLED.sub(_ITEM, letters)))
+        letters = letters.translate(_SIGNS, _NOTHING)
     return 1 << 62  # deeper than any snapshot
 
 
