@@ -12,7 +12,7 @@ from phaseprof.errors import ExpectationError, UsageError
 from phaseprof.live.names import find_class
 from phaseprof.live.scopes import CheckpointScope, CountedScope, DisabledScope, GenerationScope, Items, PhaseScope
 from phaseprof.live.watching import Expected, check_expected
-from phaseprof.probes.typeinfo import type_name
+from phaseprof.probes.typeinfo import all_classes, type_name
 from phaseprof.profiler import Profiler
 
 if TYPE_CHECKING:
@@ -126,25 +126,12 @@ def _class_of(name: str | type) -> type:
         if found is None:
             raise UsageError(f"{name!r} must be a class of an imported module; import it first, or give the class")
         return found
-    fitting = [cls for cls in _all_classes() if type_name(cls).rpartition(".")[2] == bare]
+    fitting = [cls for cls in all_classes() if type_name(cls).rpartition(".")[2] == bare]
     if len(fitting) != 1:
         names = sorted(map(type_name, fitting))
         what = f"fits {len(fitting)} classes: {', '.join(names[:5])}" if fitting else "fits no class that exists"
         raise UsageError(f"{bare!r} must name exactly one class (it {what}); give the class or its dotted name")
     return fitting[0]
-
-
-def _all_classes() -> list[type]:
-    found: dict[int, type] = {}
-    stack: list[type] = [object]
-    while stack:
-        cls = stack.pop()
-        subclasses: list[type] = type.__subclasses__(cls)
-        for sub in subclasses:
-            if id(sub) not in found:
-                found[id(sub)] = sub
-                stack.append(sub)
-    return list(found.values())
 
 
 def assert_no_growth(

@@ -22,6 +22,7 @@ ROOT = Path(phaseprof.__file__).parent
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("_version", "errors", "interrupts"),
     ("units",),
+    ("progress",),
     ("records",),
     ("verdict", "probes", "native", "recording"),
     ("live", "analysis"),

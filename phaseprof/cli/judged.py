@@ -13,10 +13,10 @@ from phaseprof.analysis.scale import load_and_reduce, load_large_run
 from phaseprof.analysis.symptoms import n_votes
 from phaseprof.analysis.witnesses import is_imported
 from phaseprof.live.sampler import LABEL
+from phaseprof.progress import Progress
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run, find_recordings
 from phaseprof.records import Finding
-from phaseprof.report.progress import Progress
 
 CLEAN, LEAK, WRONG_USE, TOO_SHORT = 0, 1, 2, 3
 # What a run of several processes answers: the first of these that one of them answers.

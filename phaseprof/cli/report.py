@@ -36,8 +36,8 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Report the run; return 0."""
+    from phaseprof.progress import Progress
     from phaseprof.report.build import build_report, build_what_to_report
-    from phaseprof.report.progress import Progress
     from phaseprof.report.text import style_for
 
     judged = judge_run(args.recording)

@@ -53,7 +53,7 @@ class Budget:
         self.clock = clock
         self.max_pause_ns = math.inf if share is None else max_pause_s * 1e9
         self.is_urgent = False
-        self._cpu_clock = cpu_clock or clock
+        self.cpu_clock = cpu_clock or clock
         self._began = clock()
         self.waited_ns = 0
         self.spent_ns: defaultdict[str, int] = defaultdict(int)
@@ -114,10 +114,12 @@ class Budget:
         return False
 
     def is_short(self, fallback_ns: int, job: str) -> bool:
-        """Tell whether a job keeps the program waiting for less than a pause may last; one that does not is noted."""
+        """Tell whether a job keeps the program waiting for no longer than a pause may last; one that does is noted."""
         cost_ns = self.estimate_ns(job, fallback_ns)
         if cost_ns > self.max_pause_ns:
             self.left_ns[job] = cost_ns
+            if job in self._last_ns:  # it was slow once, or the heap was larger: some time it is tried again
+                self._last_ns[job] = round(0.99 * cost_ns)
             return False
         return True
 
@@ -131,11 +133,11 @@ class Budget:
         """
         outer_inner, self._inner_ns = self._inner_ns, 0
         outer_asked, self._is_asked = self._is_asked, asked or self._is_asked
-        began, began_cpu = self.clock(), self._cpu_clock()
+        began, began_cpu = self.clock(), self.cpu_clock()
         try:
             yield
         finally:
-            took = self._cpu_clock() - began_cpu
+            took = self.cpu_clock() - began_cpu
             pause = self.clock() - began
             if pause > self.longest_pause[0] and not self._is_asked:
                 self.longest_pause = (pause, job)

@@ -2,23 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from phaseprof.live.suspects import Suspects
+from phaseprof.progress import Progress
 
 # Less growth than this may be taken back by anybody.
 FELT_BYTES = 1 << 20
 
 
-def tells_enough(suspects: Suspects, each_ns: int, limit_s: float) -> bool:
-    """Whether a look is worth while: always where findings are asked for.
+class ClosingLook:
+    """Says what there is time for, shows on a terminal that something goes on, and keeps what was left.
 
     Args:
-        suspects: know the series and the number of objects.
-        each_ns: what a walk takes for each of these.
-        limit_s: what the look may take; infinite where findings are asked for.
+        limit_s: what the look may take in all; infinite where there is no limit.
+        clock: nanoseconds, monotonic.
     """
-    if limit_s == float("inf"):
-        return True
-    return suspects.n_objects() * each_ns <= limit_s * 1e9 and not is_torn_down(suspects)
+
+    def __init__(self, limit_s: float, clock: Callable[[], int]) -> None:
+        self._limit_s = limit_s
+        self._clock = clock
+        self._began = clock()
+        self._progress = Progress("phaseprof looks at what is left")
+        self._n_done = 0
+        self.left: list[str] = []
+
+    @property
+    def left_s(self) -> float:
+        """The seconds that are left."""
+        return self._limit_s - (self._clock() - self._began) / 1e9
+
+    def admits(self, what: str, cost_ns: float) -> bool:
+        """Whether there is time for a part of the look that is expected to take ``cost_ns``; what is not is kept."""
+        self._progress.update(self._n_done)
+        self._n_done += 1
+        fits = cost_ns / 1e9 <= self.left_s and self.left_s > 0
+        if not fits:
+            self.left.append(what)
+        return fits
+
+    def end(self) -> None:
+        """Take what was shown off the terminal."""
+        self._progress.end()
+
+    def describe_left(self) -> str:
+        """What was left, as a sentence; empty if nothing was."""
+        if not self.left:
+            return ""
+        return (
+            f"the look at the end was limited to {self._limit_s:g} s and left out {', '.join(self.left)}; "
+            "a larger max_look gives it more time"
+        )
 
 
 def is_torn_down(suspects: Suspects) -> bool:

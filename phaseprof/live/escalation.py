@@ -7,6 +7,7 @@ births at phase boundaries, then one search for holders, then (for dead cycles o
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from phaseprof.live.budget import Budget, WholeTurns
@@ -36,6 +37,8 @@ COUNTERS_CREDIT_NS, COUNTERS_SHARE = 2_000_000, 0.2
 FOLLOWED = OLD_ENOUGH + 1  # generations through which a counter is followed before its changes speak
 BIRTHS_DEBT_NS = 20_000_000  # a few generations are followed without a gap; what is overdrawn is saved later
 SEARCH_S = 0.25  # the least that a search for holders may take; under a budget it ends with the room there is
+# What a full collection, and a pass over the heap, are expected to take for each block of Python's allocator.
+COLLECTED_NS, LOOKED_AT_NS = 50, 60
 HOLDERS_NS = 80_000_000  # what a search for holders is expected to cost before the first was made
 
 
@@ -133,7 +136,9 @@ class Escalation:
         it: so the young ones are enough where none did, at a hundredth of the price of the whole heap.
         """
         for one in self.open.values():
-            if one.container is not None and one.stage == "births":
+            if one.container is not None and one.stage == "births" and (
+                one.container.is_found or self._reads_whole(one)
+            ):
                 length = one.container.length(costly=self._budget.share is None)
                 if length is not None:
                     one.deltas.see(length, owner)
@@ -168,7 +173,7 @@ class Escalation:
 
     def _reads_whole(self, one: Investigation) -> bool:
         """Whether a family that only a walk over the whole heap shows may be read at this boundary."""
-        return self._budget.admits(f"births: {one.key}", 80_000_000)
+        return self._budget.admits(f"births: {one.key}", _heap_ns(LOOKED_AT_NS))
 
     def _has_moved(self) -> bool:
         """Whether a collection since the last look may have moved young objects to the old generation."""
@@ -198,10 +203,11 @@ class Escalation:
                 ready.append(one)
         if ready and self._budget.admits("holders", HOLDERS_NS):
             with self._budget.spending("holders"):
-                self._find_holders(ready[:4], deadline_s=max(SEARCH_S, self._budget.room_ns() / 1e9))
+                room_s = max(SEARCH_S, self._budget.room_ns() / 1e9)
+                self._find_holders(ready[:4], deadline_s=min(room_s, self._budget.max_pause_ns / 1e9))
         waits = [one.since for one in self.open.values() if one.stage == "collect"]
         # Others that began at the same time may turn out dead a generation later: one collection for all.
-        if waits and generation > min(waits) and self._budget.admits("confirming collection", 100_000_000):
+        if waits and generation > min(waits) and self._budget.admits("confirming collection", _heap_ns(COLLECTED_NS)):
             self._confirm()
 
     def allow_retries(self) -> None:
@@ -398,3 +404,8 @@ class Escalation:
     def _identities(followed: Sequence[Family]) -> dict[str, dict[int, int]]:
         with HeapView(followed, young=False) as view:
             return {family.key: family.identities(view) for family in followed}
+
+
+def _heap_ns(each_ns: int) -> int:
+    """What something is expected to take that looks at every object: no heap is walked to know its size."""
+    return each_ns * sys.getallocatedblocks()

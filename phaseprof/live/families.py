@@ -20,7 +20,7 @@ from phaseprof.probes import autograd, heap, tensors, walk
 from phaseprof.probes.own import is_own_type, own_tally
 from phaseprof.probes.protocol import Probe
 from phaseprof.probes.typeids import TypeFilter, sift
-from phaseprof.probes.typeinfo import hashes_plainly, is_heap_type, type_name
+from phaseprof.probes.typeinfo import all_classes, hashes_plainly, is_heap_type, type_name
 
 MAX_REFERRER_CLASSES = 24
 # Nodes followed behind all tensors together, and behind one where tensors are only compared.
@@ -154,6 +154,11 @@ class ContainerFamily:
         self.subject = subject
         self.identity = identity
         self._handle: ContainerHandle | None = None
+
+    @property
+    def is_found(self) -> bool:
+        """Whether the container was looked for already, so that its length takes no pass over the heap."""
+        return self._handle is not None
 
     def length(self, *, costly: bool) -> float | None:
         """Return how many items it holds; ``None`` once it is gone, or if that would take a pass over the heap."""
@@ -289,13 +294,12 @@ def _tensor_figures(seen: list[object], torch: ModuleType) -> dict[str, float]:
 def classes_by_name(names: Collection[str]) -> dict[str, list[type]]:
     """Find types by qualified name; the caller drops the result.
 
-    Cost: nothing for classes that their module shows under their name; else a pass over the heap, 120 ns an object.
+    Cost: nothing for classes that their module shows under their name; else 0.3 µs for each class that there is.
     """
     found = {name: [cls] for name in names if (cls := _importable(name)) is not None}
     missing = set(names) - found.keys()
     if missing:
-        types = {id(cls): cls for cls in map(type, gc.get_objects())}
-        for cls in types.values():
+        for cls in all_classes():
             name = type_name(cls)
             if name in missing:
                 found.setdefault(name, []).append(cls)

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.live import families, suspects, suspicion
 from phaseprof.live.budget import Budget
-from phaseprof.live.closing import tells_enough
+from phaseprof.live.closing import ClosingLook, is_torn_down
 from phaseprof.live.dead import what_is_freed
 from phaseprof.live.devices import Devices
-from phaseprof.live.escalation import HOLDERS_NS, Escalation
+from phaseprof.live.escalation import COLLECTED_NS, HOLDERS_NS, Escalation
 from phaseprof.live.investigation import Investigation
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
@@ -28,7 +28,7 @@ from phaseprof.recording import format as fmt
 COUNTERS = ("limits", "children", "descriptors", "threads", "shared memory", "malloc")
 # Jobs of a generation's end, cheapest first, with what each is taken to cost before it was measured: nanoseconds for
 # each object that the collector tracks, and how many those are where nothing tells.
-FIRST_COST = {"tracked": 10, "watched": 30, "types": 250, "heap walk": 1_100}
+FIRST_COST = {"tracked": 10, "watched": 30, "types": 120, "heap walk": 1_100}
 USUAL_HEAP = 200_000
 # Under a budget: generations between censuses, the first few closer together so that suspicion can arise.
 TYPES_EVERY, FIRST_TYPES_EVERY = 3, 2
@@ -380,27 +380,36 @@ class Inspector:
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
-    def finish(self, *, limit_s: float = float("inf")) -> None:
-        """Complete what waits, because findings are asked for, or a recording is closed, and no phase is running."""
-        if not tells_enough(self.suspects, FIRST_COST["heap walk"], limit_s):
+    def finish(self, look: ClosingLook, *, is_asked: bool) -> None:
+        """Complete what waits, because findings are asked for, or a recording is closed, and no phase is running.
+
+        Args:
+            look: says what there is time for, and keeps what there was not.
+            is_asked: findings are asked for by the program: what memory fell by since is no reason to look away.
+        """
+        if not is_asked and is_torn_down(self.suspects):
             return
         self._recorder.fold()
         generation = self._recorder.generation
+        n_objects = self.suspects.n_objects() or USUAL_HEAP
         is_rising = self.suspects.is_rising() or self.suspects.rises_again() or any(map(self.suspects.rises, COUNTED))
-        if self._budget.share is not None and is_rising and not self.escalation.has_named:
-            with self._budget.spending("final look", asked=True):
+        is_open = self._budget.share is not None and is_rising and not self.escalation.has_named
+        with self._budget.spending("final look", asked=True):
+            counts = bool(self._watches.entries) and self._budget.share is not None and generation >= 0
+            if counts and look.admits("watched classes", FIRST_COST["watched"] * n_objects):
+                self._count_watched(generation)
+            if is_open and look.admits("the heap", FIRST_COST["heap walk"] * n_objects):
                 containers = self._walk_heap(generation)
                 self.escalation.allow_retries()
                 self.suspects.look(generation, readings=2, is_last=True)
                 self.suspects.look_at_levels(generation, containers)
                 self.escalation.hurry()
-        with self._budget.spending("final look", asked=True):
-            if self._watches.entries and self._budget.share is not None and generation >= 0:
-                self._count_watched(generation)
-            self.escalation.finish(limit_s=limit_s)
-        if generation >= 0:
+            if look.admits("holders", 0):
+                self.escalation.finish(limit_s=look.left_s)
+        if generation >= 0 and look.admits("sizes of tracked names", 0):
             self.size_for_report(generation)
-        if self._budget.share is not None and not self.escalation.has_named and self.suspects.has_long_teeth():
+        is_open = self._budget.share is not None and not self.escalation.has_named
+        if is_open and self.suspects.has_long_teeth() and look.admits("unreachable cycles", COLLECTED_NS * n_objects):
             with self._budget.spending("final look", asked=True):
                 self._collect_dead(generation)
 

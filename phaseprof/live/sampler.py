@@ -76,7 +76,7 @@ class Sampler:
         Raises:
             ProbeUnavailable: the process's memory cannot be read any more.
         """
-        began = self._budget.clock()
+        began, began_cpu = self._budget.clock(), self._budget.cpu_clock()
         figures = {name: float(value) for name, value in self._probe.read().items()}
         self._recorder.point(self._label, fmt.POINT)
         rss = figures["rss_bytes"]
@@ -84,7 +84,7 @@ class Sampler:
             self._peaks[phase] = max(rss, self._peaks.get(phase, 0.0))
         self._keep(began, figures)
         self.turns.see(began, figures)
-        took = self._budget.clock() - began
+        took = self._budget.cpu_clock() - began_cpu
         self._budget.charge("sampling", took)
         if self._budget.share is None:
             return self.every_s

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from phaseprof.errors import ExpectationError, PhaseprofError, PhaseprofWarning
 from phaseprof.interrupts import raise_the_programs
 from phaseprof.live.budget import Budget
+from phaseprof.live.closing import ClosingLook
 from phaseprof.live.devices import Devices
 from phaseprof.live.hooks import Hooks
 from phaseprof.live.inspector import Inspector
@@ -471,7 +472,7 @@ class Session:
             self.sampler.abandon()
         self._start(lazy=True)
 
-    def finish(self, *, limit_s: float = float("inf")) -> None:
+    def finish(self, *, is_asked: bool = True) -> None:
         """Complete what waits, because findings are asked for; never raises, and looks once at what is recorded."""
         by_clock = self._count_by_clock()
         looked_at = (0 if by_clock else self.recorder.n_points, self._ordinal)
@@ -480,7 +481,14 @@ class Session:
         self._looked_at = looked_at
         try:
             self.write_counts(self.clock())
-            self.inspector.finish(limit_s=limit_s)
+            limit_s = float("inf") if self.settings.budget is None else self.settings.max_look
+            look = ClosingLook(limit_s, self.clock)
+            try:
+                self.inspector.finish(look, is_asked=is_asked)
+            finally:
+                look.end()
+            if look.left:
+                self.recorder.note(look.describe_left())
             for missing in self.watches.missing():
                 self.recorder.add(missing)
             if self.sampler is not None:
@@ -508,7 +516,7 @@ class Session:
             return
         # Who reads the file later must find what whoever asks here and now is told.
         if self.enabled and self.recorder.n_points:
-            self.finish(limit_s=self.settings.max_look)
+            self.finish(is_asked=False)
         self.enabled = False
         try:
             self.write_counts(self.clock())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from phaseprof.recording.model import ProcessRun
 from phaseprof.report.text import Column, Report, Style, columns, entry, section, times_text, wrap
@@ -21,6 +21,10 @@ class CostReport(Report):
         wall_s: wall time that was watched, ``None`` where no cost was recorded.
         spent_s: seconds by job.
         skipped: how often each job was put off for lack of budget.
+        left: jobs that were left to the end, since they would have kept the program waiting for too long, and the
+            seconds that each was expected to take.
+        pause_s: the longest time for which a job kept the program waiting; ``None`` where it was not measured.
+        pause_by: that job.
         budget: share of wall time allowed, as it was set; empty if the recording does not say.
     """
 
@@ -30,6 +34,9 @@ class CostReport(Report):
     spent_s: Mapping[str, float]
     skipped: Mapping[str, int]
     budget: str = ""
+    left: Mapping[str, float] = field(default_factory=dict)
+    pause_s: float | None = None
+    pause_by: str = ""
 
     @property
     def total_s(self) -> float:
@@ -66,6 +73,11 @@ class CostReport(Report):
         lines = columns((Column("Job", 30), Column("Seconds"), Column("Of wall time")), rows, style)
         budget = f", budget {self.budget}" if self.budget else ""
         lines.append(f"Wall time watched: {format_duration(self.wall_s)}{budget}")
+        if self.pause_s:
+            lines.append(f"Longest pause: {format_duration(self.pause_s)}, by {self.pause_by}")
+        if self.left:
+            jobs_left = ", ".join(f"{name} ({format_duration(seconds)})" for name, seconds in sorted(self.left.items()))
+            lines += entry("Too long for the loop", jobs_left, style, indent=0, name_width=26)
         put_off = ", ".join(f"{name} {times_text(n)}" for name, n in sorted(self.skipped.items()) if n)
         return lines + entry("Put off for lack of budget", put_off or "nothing", style, indent=0, name_width=26)
 
@@ -86,4 +98,6 @@ def build_cost(process: ProcessRun) -> CostReport:
     cost = process.cost
     if cost is None:
         return CostReport(None, {}, {}, budget)
-    return CostReport(cost.wall_s, dict(cost.spent_s), dict(cost.skipped), budget)
+    return CostReport(
+        cost.wall_s, dict(cost.spent_s), dict(cost.skipped), budget, dict(cost.left), cost.pause_s, cost.pause_by
+    )

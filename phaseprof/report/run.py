@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phaseprof.errors import UsageError
+from phaseprof.progress import Progress
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run
 from phaseprof.records import Finding
 from phaseprof.report.access import count_generations, memory_point, series_of
-from phaseprof.report.progress import Progress
 from phaseprof.report.summary import SummaryReport, build_summary
 from phaseprof.report.text import Column, Report, Style, columns, elide, entry, join, section, to_plain
 from phaseprof.units import format_bytes, format_duration

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from phaseprof.report.progress import Progress
+from phaseprof.progress import Progress
 
 
 class Terminal(io.StringIO):

@@ -41,6 +41,10 @@ class Progress:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """Wipe the line."""
         self._write("")
 
     def update(self, done: int) -> None:
