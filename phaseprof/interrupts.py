@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from types import FrameType, TracebackType
 
-# Where exceptions come from that our own code may meet: the language, and the packages that we call.
-_OURS = frozenset({"builtins", "phaseprof", "numpy", "torch", "psutil", "msgspec", "objgraph", "tabulate"})
+# What our own code is made of, so that an exception of these may be its own: ours, what we call, and the language.
+_OURS = sys.stdlib_module_names | {"phaseprof", "numpy", "torch", "psutil", "msgspec", "objgraph", "tabulate"}
 
 
 def raise_the_programs(error: BaseException) -> None:
@@ -45,13 +46,13 @@ def _was_given(called: FrameType, caller: FrameType) -> bool:
 
 
 def _was_thrown_in(error: Exception) -> bool:
-    """Whether an exception of the program's own type appeared in a frame of ours, where no call raised it."""
+    """Whether an exception of the program's own type appeared in a frame that is not the program's."""
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
     where = at.tb_frame.f_globals.get("__name__", "") if at is not None else ""
     made = type(error).__module__
-    return _package(where) == "phaseprof" and _package(made) not in _OURS
+    return _package(where) in _OURS and _package(made) not in _OURS
 
 
 def _package(name: object) -> str:

@@ -203,7 +203,7 @@ class Profiler:
             items: units of work done in it, for throughput; may be set inside the block (``as g: g.items = n``).
         """
         session = self._session
-        return GenerationScope(session, index, items) if session.enabled else DISABLED
+        return session.make_generation(index, items) if session.enabled else DISABLED
 
     def watch(self, cls: type | str, expected: Expected = None) -> None:
         """Count the instances of a class, subclasses included, at the end of each generation.

@@ -378,21 +378,16 @@ DISABLED = DisabledScope()
 class GenerationScope(_BlockOnly):
     """One turn of the outer loop, as a ``with`` block; ``items`` may be set inside it, when it is known."""
 
-    __slots__ = ("__weakref__", "_counts", "_index", "_to", "_was_entered", "items")
+    __slots__ = ("__weakref__", "_counts", "_index", "_to", "items")
     called = "generation"
 
     def __init__(self, to: Boundaries, index: int | str | None, items: Items) -> None:
         self._to = to
         self._index = index
-        self._counts = self._was_entered = False
+        self._counts = False
         self.items = items
 
-    def __del__(self) -> None:
-        if not getattr(self, "_was_entered", True):
-            self._to.warn("generation(...) was called but not entered, so it marks nothing; write with generation(g):")
-
     def __enter__(self) -> GenerationScope:
-        self._was_entered = True
         if self._to.enabled:
             self._counts = self._to.begin_generation(self, self._index)
         return self

@@ -19,7 +19,7 @@ from phaseprof.live.hooks import Hooks
 from phaseprof.live.inspector import Inspector
 from phaseprof.live.recorder import MAX_LABELS, OVERFLOW, Recorder, clean_text, not_a_label
 from phaseprof.live.sampler import Sampler, flush, marks_nothing, start_sampler
-from phaseprof.live.scopes import CheckpointScope, CountedScope, GenerationScope
+from phaseprof.live.scopes import CheckpointScope, CountedScope, GenerationScope, Items
 from phaseprof.live.settings import Settings
 from phaseprof.live.suspects import AT
 from phaseprof.live.tracking import TrackList
@@ -81,6 +81,7 @@ class Session:
         self._declared = self._has_said_gathered = self._is_turn_recorded = False
         # The scope of the generation that is open, if it still exists.
         self._turn: weakref.ref[GenerationScope] | None = None
+        self._made: weakref.ref[GenerationScope] | None = None
         self._seen_this_turn.clear()
         self._n_rounds = self._n_reports = 0
 
@@ -146,7 +147,7 @@ class Session:
         """A phase or block begins: record the boundary, then let the inspector look if it wants to."""
         around: Visit | None = self._stack.get()
         is_recorded = now >= label.due
-        visit = (around, label, is_recorded)
+        visit: Visit = (object(), around, label, is_recorded)
         try:
             self._stack.set(visit)
             if not is_recorded:
@@ -167,7 +168,7 @@ class Session:
 
     def leave(self, visit: Visit, items: float) -> None:
         """A phase or block ends; what was left open inside it, by an exception in our own code, ends with it."""
-        around, label, is_recorded = visit
+        _, around, label, is_recorded = visit
         try:
             if self._stack.get() is visit or self.is_open(visit):
                 self._stack.set(around)
@@ -201,7 +202,7 @@ class Session:
         """Whether a visit was begun in the calling thread or task, and has not ended."""
         one: Visit | None = self._stack.get()
         while one is not None and one is not visit:
-            one = one[0]
+            one = one[1]
         return one is visit
 
     def point(self, name: str) -> CheckpointScope | CountedScope:
@@ -275,12 +276,27 @@ class Session:
 
     # --- generations ------------------------------------------------------------------------------------------------
 
+    def make_generation(self, index: int | str | None, items: Items) -> GenerationScope:
+        """Return the scope of a generation; the one made before must have been entered."""
+        self._warn_if_not_entered()
+        scope = GenerationScope(self, index, items)
+        self._made = weakref.ref(scope)
+        return scope
+
+    def _warn_if_not_entered(self) -> None:
+        # Not when the scope dies: what a signal handler raises in a finalizer never reaches the program.
+        if self._made is not None and self._made() is None:
+            self._made = None
+            self.warn("generation(...) was called but not entered, so it marks nothing; write with generation(g):")
+
     def begin_generation(self, scope: GenerationScope, index: int | str | None) -> bool:
         """A declared turn begins; one inside another, or beside it in another thread, does not count."""
         # One whose end was lost, to an exception on its way out, is open no more: its scope is gone.
         if self._in_generation:
             self.warn("a generation inside or beside another is not counted; use profile_phase for inner loops")
             return False
+        if self._made is not None and self._made() is scope:
+            self._made = None
         self._turn = weakref.ref(scope)
         # Turns that were implied before keep their ordinals, so that no reading seems to go back in time.
         self._declared = True
@@ -480,6 +496,7 @@ class Session:
             return
         self._looked_at = looked_at
         try:
+            self._warn_if_not_entered()
             self.write_counts(self.clock())
             limit_s = float("inf") if self.settings.budget is None else self.settings.max_look
             look = ClosingLook(limit_s, self.clock)
@@ -542,9 +559,9 @@ def _shown(index: object, ordinal: int) -> int | str:
 
 def _name_of(visit: Visit | None) -> str | None:
     """The phase of a visit, or of the nearest recorded one around it."""
-    while visit is not None and not visit[2]:
-        visit = visit[0]
-    return None if visit is None else visit[1].name
+    while visit is not None and not visit[3]:
+        visit = visit[1]
+    return None if visit is None else visit[2].name
 
 
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()

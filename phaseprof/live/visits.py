@@ -27,8 +27,8 @@ TIMED_EVERY, TURN_TIMED_EVERY = 64, 8
 # A visit that is only counted, most of it for reading the clock.
 COUNTED_NS = 250.0
 
-# One visit that is open: the visit around it, its label, and whether it is recorded.
-Visit = tuple[Any, "Visited", bool]
+# One visit that is open: what makes it unlike all others, the visit around it, its label, and whether it is recorded.
+Visit = tuple[object, Any, "Visited", bool]
 
 
 class Visited:

@@ -34,6 +34,8 @@ class Series:
     def put(self, generation: int, value: float) -> None:
         """Record ``value`` for ``generation``; one that lies before the newest is left out."""
         generations = self.generations
+        if len(generations) != len(self.values):
+            self._mend()
         if self._stride == 1 and len(generations) < MAX_READINGS and (not generations or generation > generations[-1]):
             generations.append(generation)
             self.values.append(value)
@@ -42,6 +44,8 @@ class Series:
 
     def extend(self, new_generations: Sequence[int], new_values: Sequence[float]) -> None:
         """Record many readings, in order, as ``put`` records one.  Cost: 0.03 µs a reading, 0.1 once it is thinned."""
+        if len(self.generations) != len(self.values):
+            self._mend()
         generations, values, stride = self.generations, self.values, self._stride
         if self._takes_all(new_generations):
             generations.extend(new_generations)
@@ -62,6 +66,11 @@ class Series:
             if len(generations) > MAX_READINGS:
                 self._thin()
                 stride = self._stride
+
+    def _mend(self) -> None:
+        """Cut to equal lengths: a signal handler that raises may have come between the two halves of a reading."""
+        least = min(len(self.generations), len(self.values))
+        del self.generations[least:], self.values[least:]
 
     def _takes_all(self, new_generations: Sequence[int]) -> bool:
         """Whether readings of these generations are all new, in order, and few enough to need no thinning."""
@@ -89,7 +98,7 @@ class Series:
         return len(self.values if self._packed is None else self._packed[1])
 
     def __iter__(self) -> Iterator[tuple[int, float]]:
-        return iter(zip(self.generations, self.values, strict=True))
+        return iter(zip(self.generations, self.values, strict=False))  # a reading may be half there: see ``_mend``
 
     def __getstate__(self) -> tuple[int, tuple[_Packed, _Packed]]:
         packed = self._packed or (_packed_ordinals(self.generations), _packed_values(self.values))
@@ -133,6 +142,8 @@ class Sums(Series):
 
     def extend(self, new_generations: Sequence[int], new_values: Sequence[float]) -> None:
         """Add many deltas.  Cost: 0.02 µs a delta of a new generation, 0.5 µs of another."""
+        if len(self.generations) != len(self.values):
+            self._mend()
         if self._takes_all(new_generations):
             self.generations.extend(new_generations)
             self.values.extend(new_values)
