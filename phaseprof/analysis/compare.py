@@ -27,6 +27,8 @@ TRIFLE_BYTES = 256.0
 # What the system counts comes in pages, and a healthy process moves by some: less than one a generation is nothing.
 PAGE_BYTES = 4096.0
 _PAGED = ("rss_bytes", "anonymous_bytes", "uss_bytes", "pss_bytes", "vms_bytes", "file_and_shm_bytes")
+# Parts of a run whose slopes tell how much runs of one program differ: of so many readings, so few and so many.
+PART, LEAST_PARTS, MOST_PARTS = 8, 4, 30
 WARM_UP = 3  # generations: what is set up in them is no part of a phase's usual change
 Z_95 = 1.959964
 # In this order a metric speaks for a run: live memory first, what the allocator or the system keeps only last.
@@ -46,7 +48,8 @@ _POINTS = ("generation end", "generation start")
 class Slope:
     """One series of one run over the common generations: its verdict, and slope with a 95 % interval.
 
-    ``whole`` is the verdict on all generations of the run, which may go on where the others have ended.
+    ``whole`` is the verdict on all generations of the run, which may go on where the others have ended; ``spread`` is
+    the standard error of the slope as its parts tell it.
     """
 
     verdict: Verdict
@@ -56,11 +59,21 @@ class Slope:
     high: float
     growth: float
     whole: Verdict
+    spread: float = 0.0
 
     @property
     def error(self) -> float:
         """Standard error that the interval stands for."""
         return (self.high - self.low) / (2 * Z_95)
+
+    @property
+    def is_by_parts(self) -> bool:
+        """Whether parts of the run differ by more than the interval says.
+
+        The interval of a line assumes that readings scatter by themselves. Caches, arenas and the machine make them
+        wander, which shows in that one part of a run grows faster than another; two runs differ by as much.
+        """
+        return self.spread > self.error
 
 
 @dataclass(frozen=True)
@@ -121,10 +134,12 @@ class Comparison:
         if self.headline is None:
             return False
         here = [row.metric for row in self.rows if row.point == self.headline.point]
+        voting = [row for row in self.rows if row.point == self.headline.point and _may_vote(row.metric, here)]
+        # Of many series that are compared one by one, some differ by chance: each must differ by more (Bonferroni).
+        chance = SIGNIFICANT / max(1, len(voting))
         return any(
-            change.word == "higher" and slope.verdict == "leak" and slope.whole in GROWS
-            for row in self.rows
-            if row.point == self.headline.point and _may_vote(row.metric, here)
+            change.word == "higher" and slope.verdict == "leak" and slope.whole in GROWS and change.p < chance
+            for row in voting
             for change, slope in zip(row.changes, row.slopes[1:], strict=True)
         )
 
@@ -145,8 +160,8 @@ def compare(runs: Sequence[Run], names: Sequence[str], *, rank: int | None = Non
         UsageError: fewer than two runs, or a rank that a run does not have.
 
     Method: each series is judged by ``trend.judge``; slopes are held to differ when a normal test on their intervals
-    gives p below 0.01 and they differ by more than a tenth.  Intervals come from one run each: how runs vary among
-    themselves is not known.  Smallest n: that of the verdict.  Cost: about 5 ms a series and run.
+    gives p below 0.01 and they differ by more than a tenth.  The error of a slope is that of its interval or, if that
+    is more, what the parts of the run differ by.  Smallest n: that of the verdict.  Cost: 5 ms a series and run.
     """
     if len(runs) < 2:
         raise UsageError(f"two runs or more are compared (got {len(runs)}); name another run")
@@ -173,8 +188,25 @@ def _slope(side: Side, point: str, metric: str) -> Slope:
     whole = judged if len(whole_x) == len(x) else _judge(whole_x, whole_y)[0]
     return Slope(
         judged.verdict, judged.n, judged.slope / unit, judged.slope_low / unit, judged.slope_high / unit,
-        judged.growth, whole.verdict,
+        judged.growth, whole.verdict, spread_of_parts(x, y),
     )  # fmt: skip
+
+
+def spread_of_parts(x: Floats, y: Floats) -> float:
+    """Return the standard error of a slope as the slopes of parts of the series tell it; 0 if it is too short.
+
+    Its first readings are warm-up and left out.
+    """
+    x, y = x[WARM_UP:], y[WARM_UP:]
+    if len(x) <= 2 * LEAST_PARTS:
+        return 0.0
+    ends = np.linspace(0, len(x) - 1, _n_parts(len(x) + WARM_UP) + 1).astype(int)
+    slopes = np.diff(y[ends]) / np.diff(x[ends])
+    return float(np.std(slopes, ddof=1)) / math.sqrt(len(slopes))
+
+
+def _n_parts(n_readings: int) -> int:
+    return max(LEAST_PARTS, min(MOST_PARTS, (n_readings - WARM_UP) // PART))
 
 
 def _judge(x: Floats, y: Floats) -> tuple[Judgement, float]:
@@ -199,10 +231,27 @@ def change_of(before: Slope, after: Slope, *, trifle: float = 0.0) -> Change:
     """Say how a slope changed."""
     difference = after.slope - before.slope
     error = math.hypot(before.error, after.error)
-    p = math.erfc(abs(difference) / error / math.sqrt(2)) if error > 0 else (1.0 if difference == 0 else 0.0)
+    between = math.hypot(max(before.error, before.spread), max(after.error, after.spread))
+    told = [_n_parts(slope.n) - 1 for slope in (before, after) if slope.is_by_parts]
+    p = _chance(abs(difference) / between, 2 * min(told, default=0)) if between > 0 else float(difference == 0)
     ratio = after.slope / before.slope if before.verdict in GROWS and before.slope > 0 else None
     word = _word(before, after, p, trifle=trifle)
     return Change(word, difference, difference - Z_95 * error, difference + Z_95 * error, p, ratio)
+
+
+def _chance(t: float, freedom: int) -> float:
+    """Return the two-sided p of a difference of ``t`` errors: Student's, or normal with ``freedom`` 0.
+
+    Closed form for an even number of degrees of freedom: Abramowitz and Stegun 26.7.4.
+    """
+    if not freedom:
+        return math.erfc(t / math.sqrt(2))
+    angle = math.atan(t / math.sqrt(freedom))
+    term = total = 1.0
+    for k in range(1, freedom // 2):
+        term *= (2 * k - 1) / (2 * k) * math.cos(angle) ** 2
+        total += term
+    return max(0.0, 1 - math.sin(angle) * total)
 
 
 def _word(before: Slope, after: Slope, p: float, *, trifle: float) -> Word:
@@ -250,7 +299,9 @@ def _may_vote(metric: str, others: Sequence[str]) -> bool:
     bare = metric.rpartition("/")[2]
     if _rank(metric) is not None:
         return not _is_outvoted(metric, others)
-    return not bare.endswith(("_bytes", "_retries", "segments", "_percent", "ooms"))
+    # What the collector did and how long things took is the machine's and the moment's, in two runs of one program too.
+    is_timing = metric.startswith("gc/") or bare.endswith(("_s", "_seconds"))
+    return not (is_timing or bare.endswith(("_bytes", "_retries", "segments", "_percent", "ooms")))
 
 
 def _phase_rows(aligned: Aligned, headline: Row) -> tuple[Row, ...]:

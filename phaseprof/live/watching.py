@@ -9,7 +9,7 @@ from typing import Union, cast
 
 from phaseprof.errors import UsageError
 from phaseprof.interrupts import raise_the_programs
-from phaseprof.live.names import find_class, misspelt, why_missing
+from phaseprof.live.names import MAIN, find_class, misspelt, why_missing
 from phaseprof.probes import census
 from phaseprof.probes.typeinfo import hashes_plainly, type_name, with_subclasses
 from phaseprof.recording import format as fmt
@@ -110,7 +110,9 @@ class WatchList:
         if taken is None or _is_same(taken, entry):
             return entry.name
         cls = entry.cls() if entry.cls is not None else None
-        return entry.dotted if cls is None else type_name(cls)
+        if cls is not None:
+            return type_name(cls)
+        return entry.dotted if "." in entry.dotted else f"{MAIN}.{entry.dotted}"
 
     def classes(self) -> dict[type, Watched]:
         """The classes that exist now; dotted names whose module has appeared are resolved on the way."""

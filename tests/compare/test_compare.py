@@ -170,6 +170,46 @@ def test_reserved_memory_does_not_make_a_run_worse_where_allocated_speaks() -> N
     assert [row.changes[0].word for row in comparison.rows] == ["unchanged", "higher"]
 
 
+def run_of(metrics: dict[str, list[float]]) -> Run:
+    run = make_run(grows(0), n=len(next(iter(metrics.values()))))
+    for metric, values in metrics.items():
+        for g, value in enumerate(values):
+            run.main.add(fmt.Metrics(g, g, {metric: value}))
+    return run
+
+
+def wandering(number: int, n: int = 40) -> list[float]:
+    """A count that grows by a hundred a generation on the whole, and wanders as a process does: caches, the machine."""
+    rng = random.Random(number)
+    total, pace, values = 0.0, 0.0, []
+    for _ in range(n):
+        pace = 0.8 * pace + rng.gauss(0, 25)
+        total += max(0.0, 100 + pace)
+        values.append(float(round(total)))
+    return values
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_two_runs_of_one_program_are_alike(seed: int) -> None:
+    before, after = ({f"count/kind{n}": wandering(1000 * seed + 50 * run + n) for n in range(20)} for run in (0, 1))
+
+    assert not compared(run_of(before), run_of(after)).is_worse()
+
+
+def test_a_run_that_leaks_ten_times_as_much_is_worse_for_all_that_it_wanders() -> None:
+    before, after = wandering(1), [10 * value for value in wandering(2)]
+
+    assert compared(run_of({"count/kind": before}), run_of({"count/kind": after})).is_worse()
+
+
+@pytest.mark.parametrize("metric", ["gc/gc_pause_s", "gc/gc_collections_0", "generation_seconds"])
+def test_what_the_machine_does_makes_no_run_worse(metric: str) -> None:
+    before = run_of({metric: [1.0 * g for g in range(30)], "count/Env": [5.0] * 30})
+    after = run_of({metric: [3.0 * g for g in range(30)], "count/Env": [5.0] * 30})
+
+    assert not compared(before, after).is_worse()
+
+
 def test_counts_make_a_run_worse() -> None:
     def both(objects: float) -> Run:
         run = make_run(grows(0))
