@@ -9,11 +9,11 @@ from contextlib import contextmanager
 
 # Spent before any wall time has passed, so that short programs get a first look; the rest of the run pays for it by a
 # share below the one allowed, so that a run of some seconds keeps within it.
-CREDIT_NS, STEADY = 20_000_000, 0.6
+CREDIT_NS, STEADY = 16_000_000, 0.5
 # While memory in use rises and nobody is known to hold it.
-HASTE = 0.75
+HASTE = 0.65
 # What looks may take of the share whatever recording has taken: no constant cost may eat what a census is paid from.
-FOR_LOOKS = 0.3
+FOR_LOOKS = 0.25
 # Jobs that are part of recording, and do not count as looks.
 RECORDING = frozenset({
     "points", "recording", "counters", "suspicion", "sampling",

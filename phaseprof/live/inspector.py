@@ -42,9 +42,9 @@ SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
 MOST_SHARED_BLOCKS = 350_000
 WALKS_LATER = 12
 # Of the budget, the parts that readings at the end of a generation, and slow probes among them, may take.
-COUNTERS_PART, SLOW_PART = 0.2, 0.5
+COUNTERS_PART, SLOW_PART = 0.15, 0.5
 # What readings may take before any wall time has passed: the first generations are read one by one.
-COUNTERS_CREDIT_NS = 10_000_000
+COUNTERS_CREDIT_NS = 6_000_000
 # Watched classes are counted once in so many generations and so much time, whichever is longer, whatever it costs.
 COUNT_EVERY, COUNT_EVERY_NS = 10, 10_000_000_000
 # Points are taken into the model when they are many, or twice a second; what profiling costs is written now and then.

@@ -24,7 +24,7 @@ from phaseprof.live.settings import Settings
 from phaseprof.probes.kept_file import KeptFile
 from phaseprof.probes.process import StatmProbe, open_process_probe
 from phaseprof.recording import format as fmt
-from phaseprof.recording.folding import N_FIELDS, Row
+from phaseprof.recording.folding import ANY_STATM, N_FIELDS, TAKEN_OVER, Row
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.writer import RecordWriter
 
@@ -73,7 +73,7 @@ class Recorder:
         self._lanes = Lanes([], itertools.count())
         self._lanes.take()
         self._heads: tuple[int, dict[int, bytes]] = (-1, {})
-        self.is_closed = False
+        self.is_closed = self.has_threads = False
         self._is_warning_of_file = False
         self.read_devices: DeviceReader | None = None
         self._statm: KeptFile | None = None
@@ -203,9 +203,12 @@ class Recorder:
     def _take_lane(self, now: int) -> int:
         """Give a new thread its number; one that is used again must not inherit what its last thread left open."""
         number, is_used = self._lanes.take()
+        self.has_threads = True
         if is_used:
-            self.fold()
-            self.add(fmt.Thread(now, number))
+            # In its place among the boundaries: to take those in for each thread would cost what hundreds of them do.
+            self._pending += (now, -1, TAKEN_OVER, -1, ANY_STATM.encode(), None, -1.0, number)
+            if self._writer is not None:
+                self._writer.write(fmt.encode(fmt.Thread(now, number)) + b"\n")
         return number
 
     def add(self, record: fmt.Record) -> None:

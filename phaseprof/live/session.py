@@ -159,8 +159,9 @@ class Session:
             if self.sampler is not None:
                 self.sampler.opened(label.name)
             weight = -1.0 if label.due == 0 else float(label.take_weight())
-            self._record(number, fmt.ENTER, weight, _name_of(around))
+            # Before the boundary is recorded: meanwhile other threads run, and theirs need not be recorded as well.
             label.due = self.pace.next_due(now, self._n_labels)
+            self._record(number, fmt.ENTER, weight, _name_of(around))
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             self._stack.set(around)
             self._pass_on(error)
@@ -219,8 +220,8 @@ class Session:
             around: Visit | None = self._stack.get()
             if around is None and not self._declared:
                 self._maybe_turn(number, now)
-            self._record(number, fmt.POINT, -1.0, _name_of(around) or name)
             point.due = self.pace.next_due(now, self._n_labels)
+            self._record(number, fmt.POINT, -1.0, _name_of(around) or name)
             return CheckpointScope(self, block)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             self._pass_on(error)
@@ -375,6 +376,7 @@ class Session:
 
     def _measure(self) -> list[Watched]:
         self.budget.waited_ns = self.pace.waited_ns = self._queue.waited_ns()
+        self.pace.has_threads = self.recorder.has_threads
         self.budget.spent_ns["points"] = round(self.pace.spent_ns)
         broken = self.inspector.at_generation_end(self._ordinal)
         peaks = self.sampler.take_peaks() if self.sampler is not None else {}
