@@ -18,6 +18,8 @@ LEAST = 7  # readings: six rises in a row have a chance of 1 in 64
 FALLS = 0.01  # of the rises: what may fall before a series is no counter
 STEADY = -0.7  # Laplace's statistic of a few steps; a cache that meets its last size classes lies at -1 and below
 GAP = 4  # readings: nobody looked for so long that growth may have ended in between
+LEAP = 10.0  # usual rises: a higher one is a leap
+FEW, MOST = 1 / 3, 0.8  # of the rises that are leaps at most, and of the growth that they make up at least
 DECAYED = 0.2  # a tail slower than this share of the early rate has to prove that it keeps its pace
 
 
@@ -40,9 +42,30 @@ def judge_counter(x: Floats, y: Floats, early: float = 0.0) -> Outcome:
     Smallest n: 7 for a leak, 3 for anything. Cost: O(n^2).
     """
     unit = float(np.median(np.diff(x)))
-    outcome = _judge((x - x[0]) / unit, np.maximum.accumulate(y), early * unit)
+    outcome = _judge_parts((x - x[0]) / unit, np.maximum.accumulate(y), early * unit)
     since = None if outcome.since is None else float(x[0]) + outcome.since * unit
     return replace(outcome, since=since, begin=float(x[0]) + (outcome.begin or 0.0) * unit)
+
+
+def _judge_parts(x: Floats, y: Floats, early: float) -> Outcome:
+    """Judge leaps and what rises between them apart, where leaps make up the growth.
+
+    Example: three imports of tens of megabytes are steps, whatever few bytes come in each generation besides.
+    """
+    moves = np.diff(y, prepend=y[:1])
+    rises = moves[moves > ROUNDING * float(np.ptp(y))]
+    if len(rises) < LEAST:
+        return _judge(x, y, early)
+    usual = float(np.median(rises))
+    leaps = np.where(moves > LEAP * usual, moves, 0.0)
+    if not 0 < np.count_nonzero(leaps) <= FEW * len(rises) or leaps.sum() < MOST * float(np.ptp(y)):
+        return _judge(x, y, early)
+    of_leaps = _judge(x, leaps.cumsum(), 0.0)
+    if of_leaps.verdict == "leak":
+        return of_leaps
+    # A reading that leaped would have risen as usual, too.
+    between = _judge(x, np.where(leaps > 0, usual, moves).cumsum(), early)
+    return between if between.verdict == "leak" else of_leaps
 
 
 def _judge(x: Floats, y: Floats, early: float) -> Outcome:

@@ -81,6 +81,9 @@ LEAKS = {
     "bend in white noise": 5 * np.minimum(np.arange(60), 20) + np.arange(60) + noise(60),
     "noisy stairs": np.arange(100) // 10 * 10 + noise(100, scale=0.5),
     "random walk with drift": np.arange(100) + noise(100).cumsum(),
+    "line that leaps at its end": [*range(30), 5000],
+    "leaps every tenth, crumbs between": [5000 * ((i + 1) // 10) + i * 7 % 5 // 4 + i // 3 for i in range(50)],
+    "one leap in a line": [i + 5000 * (i > 20) for i in range(40)],
 }
 HEALTHY = {
     "constant": ([7] * 10, "stable"),
@@ -111,6 +114,12 @@ HEALTHY = {
     "sawtooth of five, two floors": (teeth(12, 5), "sawtooth"),
     "sawtooth, uneven": ([t for k in (5, 8, 6, 7, 5, 8) for t in range(k)], "sawtooth"),
     "first tooth just ended": ([*range(12), 0, 1], "sawtooth"),
+    "three imports, crumbs between that end": (
+        [5000 * sum(i >= at for at in (6, 11, 16)) + min(i, 20) for i in range(40)], "step"
+    ),
+    "two leaps, crumbs that die away": (
+        [90_000 * (i > 9) + 900_000 * (i > 23) + int(100 * (1 - 0.8**i)) for i in range(40)], "step"
+    ),
     "white noise": (noise(100), "stable"),
     "noisy step": (np.repeat([0, 20], 30) + noise(60), "step"),
     "noisy buffer fills": (np.minimum(np.arange(60), 20) * 5 + noise(60), "plateau"),
