@@ -115,7 +115,7 @@ HEALTHY = {
     "sawtooth, uneven": ([t for k in (5, 8, 6, 7, 5, 8) for t in range(k)], "sawtooth"),
     "first tooth just ended": ([*range(12), 0, 1], "sawtooth"),
     "three imports, crumbs between that end": (
-        [5000 * sum(i >= at for at in (6, 11, 16)) + min(i, 20) for i in range(40)], "step"
+        [5000 * sum(i >= at for at in (6, 11, 16)) + min(i, 20) for i in range(40)], "plateau"
     ),
     "two leaps, crumbs that die away": (
         [90_000 * (i > 9) + 900_000 * (i > 23) + int(100 * (1 - 0.8**i)) for i in range(40)], "step"
