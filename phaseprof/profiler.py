@@ -27,7 +27,7 @@ from phaseprof.live.settings import OnViolation, Settings, from_config, resolve
 from phaseprof.live.warn import warn_user
 from phaseprof.live.watching import Expected
 from phaseprof.records import Finding
-from phaseprof.units import MB
+from phaseprof.units import MB, for_terminal
 
 if TYPE_CHECKING:
     from phaseprof.recording.model import ProcessRun
@@ -396,7 +396,7 @@ def _print(report: object, file: TextIO | None = None) -> None:
     """Print a report where the user's own prints go; a closed or broken stream loses the text, not the run."""
     stream = sys.stdout if file is None else file
     try:
-        stream.write(f"{report}\n")
+        stream.write(f"{for_terminal(str(report))}\n")
     except (OSError, ValueError, AttributeError):
         return
 

@@ -17,7 +17,41 @@ _FACTORS = {
     "kb": KB, "mb": MB, "gb": GB, "tb": TB,
     "k": KIB, "m": MIB, "g": GIB, "t": TIB,
 }  # fmt: skip
+# All but line ends and tabs that a terminal acts upon, or that change the order in which text is shown: controls,
+# directions, separators of lines, marks without a width, halves of characters.
+_ACTING = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"
+)
+_FORMULA = re.compile(r"'*[=+\-@\t]")
 _QUANTITY = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*\Z")
+
+
+def for_terminal(text: str) -> str:
+    """Make a text safe to print: what a terminal would act upon, but for line ends and tabs, becomes a question mark.
+
+    Every text that is printed passes here once, since names, files and notes may hold anything.
+
+    >>> for_terminal("evil" + chr(27) + "[2Jname")
+    'evil?[2Jname'
+    """
+    return text if text.isascii() and text.isprintable() else _ACTING.sub("?", text)
+
+
+def safe_cell(value: object) -> object:
+    """Keep a text in a table from being run by a spreadsheet: one that begins a formula gets a quote before it.
+
+    >>> safe_cell("=cmd()"), safe_cell("'+1"), safe_cell("train"), safe_cell(-1.5), plain_cell("'=cmd()")
+    ("'=cmd()", "''+1", 'train', -1.5, '=cmd()')
+    """
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r", " ")  # which not every writer of CSV quotes
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def plain_cell(text: str) -> str:
+    """Take away the quote that ``safe_cell`` gave."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
 def format_bytes(n_bytes: float) -> str:

@@ -55,7 +55,8 @@ class Side:
             found = carry_forward(found, censuses.generations)
         x, y = self.axis(found.generations), np.array(found.values, dtype=np.float64)
         inside = ~np.isnan(x) if whole else (x >= self.first) & (x <= self.last)
-        inside[1:] &= np.diff(np.maximum.accumulate(np.where(np.isnan(x), -np.inf, x))) > 0
+        with np.errstate(invalid="ignore"):  # before the first position that is known
+            inside[1:] &= np.diff(np.maximum.accumulate(np.where(np.isnan(x), -np.inf, x))) > 0
         return x[inside], y[inside]
 
 

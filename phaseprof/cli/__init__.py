@@ -11,6 +11,7 @@ from typing import NoReturn
 
 from phaseprof._version import __version__
 from phaseprof.errors import PhaseprofError
+from phaseprof.units import for_terminal
 
 # Commands in the order of --help: name, module, one line of help.
 COMMANDS = (
@@ -34,7 +35,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with status 2 and one line, instead of the usage of every option."""
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+        self.exit(2, for_terminal(f"{self.prog}: {message} (see {self.prog} --help)\n"))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -55,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = int(args.run(args))
         sys.stdout.flush()
     except PhaseprofError as error:
-        sys.stderr.write(f"phaseprof {args.command}: {' '.join(str(error).split())}\n")
+        sys.stderr.write(for_terminal(f"phaseprof {args.command}: {' '.join(str(error).split())}") + "\n")
         return 2
     except KeyboardInterrupt:
         return _INTERRUPTED

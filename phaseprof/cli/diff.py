@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from phaseprof.analysis.compare_snapshots import compare_snapshots
 from phaseprof.analysis.experiment import judge_experiment
 from phaseprof.analysis.snapshots.files import holds_snapshots, read_folder
 from phaseprof.cli.judged import read_run
+from phaseprof.cli.output import complain, emit
 from phaseprof.errors import UsageError
 from phaseprof.report.compare_text import compare_sentence, compare_text, experiment_sentence, experiment_text
 from phaseprof.units import parse_bytes
@@ -75,9 +75,9 @@ def run(args: argparse.Namespace) -> int:
 def _run_diff(args: argparse.Namespace) -> int:
     comparison, errors = _compare(args.runs, args)
     if args.json:
-        print(json.dumps({**comparison.to_dict(), "summary": compare_sentence(comparison)}))
+        emit(json.dumps({**comparison.to_dict(), "summary": compare_sentence(comparison)}))
     else:
-        print(compare_text(comparison))
+        emit(compare_text(comparison))
     return _exit_code(comparison, errors)
 
 
@@ -86,9 +86,9 @@ def _run_experiment(args: argparse.Namespace) -> int:
     comparison, errors = _compare([path for _, path in pairs], args)
     experiment = judge_experiment(comparison, [settings for settings, _ in pairs])
     if args.json:
-        print(json.dumps({**experiment.to_dict(), "summary": experiment_sentence(experiment)}))
+        emit(json.dumps({**experiment.to_dict(), "summary": experiment_sentence(experiment)}))
     else:
-        print(experiment_text(experiment))
+        emit(experiment_text(experiment))
     return _exit_code(comparison, errors)
 
 
@@ -107,7 +107,7 @@ def _compare(paths: Sequence[str], args: argparse.Namespace) -> tuple[Comparison
     folders = [read_folder(Path(path), max_bytes=limit) for path in paths]
     errors = [line for folder in folders for line in folder.errors]
     for line in errors:
-        print(f"phaseprof {args.command}: {line}", file=sys.stderr)
+        complain(f"phaseprof {args.command}: {line}")
     return compare_snapshots(folders, paths, rank=args.rank), errors
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phaseprof.cli.judged import judge_process, read_run
+from phaseprof.cli.output import emit
 from phaseprof.errors import UsageError
 from phaseprof.report.export import FORMATS, export_run
 
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     n = export_run(args.recording, args.out, form=form, findings=findings, load=read_run)
     unit = {"perfetto": "events", "openmetrics": "samples"}.get(form, "readings")
     if args.json:
-        print(json.dumps({"format": 1, "out": str(args.out), "form": form, unit: n}))
+        emit(json.dumps({"format": 1, "out": str(args.out), "form": form, unit: n}))
     else:
-        print(f"{args.out}: {n:,} {unit}")
+        emit(f"{args.out}: {n:,} {unit}")
     return 0

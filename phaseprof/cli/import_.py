@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phaseprof.analysis.imports import Imported, import_files, parse_patterns, parse_units
+from phaseprof.cli.output import emit
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -40,7 +41,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Import the files; return 0."""
     imported = import_files(args.files, args.out, units=parse_units(args.unit), patterns=parse_patterns(args.pattern))
-    print(json.dumps(imported.to_dict()) if args.json else _text(imported))
+    emit(json.dumps(imported.to_dict()) if args.json else _text(imported))
     return 0
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from phaseprof import api
 from phaseprof.cli import tracebacks
 from phaseprof.cli.instructions import collect_targets
+from phaseprof.cli.output import complain, emit
 from phaseprof.cli.outside import MAIN, Plan, installed
 from phaseprof.cli.script import Script, find_module, find_script, make_main, prepare
 from phaseprof.errors import PhaseprofError, UsageError
@@ -155,7 +156,7 @@ def _record(plan: Plan, script: Script, *, quiet: bool, full: bool) -> int:
     if not quiet and api.get_profiler().enabled and not plan.failures:
         _print_summary(full=full)
     for line in lines:
-        sys.stderr.write(f"phaseprof run: {line}\n")
+        complain(f"phaseprof run: {line}")
     return _WRONG_USE if lines and (status == 0 or plan.failures) else status
 
 
@@ -208,7 +209,7 @@ def _print_summary(*, full: bool) -> None:
     folder = profiler.settings.run
     if folder is not None:
         with contextlib.suppress(ValueError):  # the program may have closed the stream
-            print(f"Recorded in {folder}; again: phaseprof report {folder}")
+            emit(f"Recorded in {folder}; again: phaseprof report {folder}")
 
 
 def _settings(args: argparse.Namespace, program: str) -> dict[str, str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from phaseprof.cli.output import complain, emit
 from phaseprof.errors import PhaseprofError, UsageError
 from phaseprof.report.snapshots_files import render_markdown, write_files, write_plot
 from phaseprof.report.snapshots_html import write_snapshots_html
@@ -55,13 +55,11 @@ def run(args: argparse.Namespace) -> int:
         report = analyse_snapshots(args.folder, args.events, max_bytes=parse_bytes(args.max_file_size))
         _write(report, args)
     except PhaseprofError as error:
-        print(f"phaseprof snapshots: {error}", file=sys.stderr)
+        complain(f"phaseprof snapshots: {error}")
         return _UNREADABLE
     for error_line in report.errors:
-        print(f"phaseprof snapshots: {error_line}", file=sys.stderr)
-    # Names of functions and files may hold letters that the terminal cannot show.
-    encoding = sys.stdout.encoding or "utf-8"
-    print(_printed(report, args).encode(encoding, "backslashreplace").decode(encoding))
+        complain(f"phaseprof snapshots: {error_line}")
+    emit(_printed(report, args))
     return report.exit_code
 
 
@@ -80,11 +78,11 @@ def _write(report: SnapshotReport, args: argparse.Namespace) -> None:
         return
     written = write_files(report, args.out)
     names = ", ".join(path.name for path in written)
-    print(f"wrote {names} into {args.out}", file=sys.stderr)
+    complain(f"wrote {names} into {args.out}")
     endings = {path.suffix for path in written}
     for ending, what, extra in ((".html", "page", "page"), (".png", "plots", "plots")):
         if ending not in endings:
-            print(f"no {what}: pip install 'phaseprof[{extra}]'", file=sys.stderr)
+            complain(f"no {what}: pip install 'phaseprof[{extra}]'")
 
 
 def _write_one(file: Path, write: Callable[[], None]) -> None:
@@ -92,4 +90,4 @@ def _write_one(file: Path, write: Callable[[], None]) -> None:
         write()
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}; give a file in a folder that exists") from error
-    print(f"wrote {file}", file=sys.stderr)
+    complain(f"wrote {file}")

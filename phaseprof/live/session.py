@@ -29,6 +29,7 @@ from phaseprof.live.watching import Expected, Watched, WatchList
 from phaseprof.probes import own
 from phaseprof.probes.run_queue import RunQueue
 from phaseprof.recording import format as fmt
+from phaseprof.units import for_terminal
 
 ROLES = ("phase", "block", "checkpoint", "generation")
 
@@ -455,7 +456,7 @@ class Session:
         phase = self.inspector.phase_of(entry.name)
         number_of = self.recorder.model.number_of
         where = f", born in phase {phase!r}" if phase else ""
-        return (
+        return for_terminal(
             f"{entry.name}: expected {entry.expectation()}, found {entry.count} at the end of generation "
             f"{number_of(self._ordinal)}, broken since generation {number_of(entry.since or 0)}{where}"
         )

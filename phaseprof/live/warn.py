@@ -8,11 +8,13 @@ import warnings
 
 from phaseprof.errors import PhaseprofWarning
 from phaseprof.probes.own import is_own_frame
+from phaseprof.units import for_terminal
 
 
 def warn_user(text: str) -> None:
     """Warn at the innermost line that is not ours; where the program turns warnings into errors, log it instead."""
     try:
+        text = for_terminal(text)
         warnings.warn(text, PhaseprofWarning, stacklevel=users_level())
     except PhaseprofWarning:
         # The program turns warnings into errors, but one of ours never stops a run.

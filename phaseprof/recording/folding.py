@@ -23,6 +23,7 @@ BUSY = "busy_ns"  # under which charges hold the time in a phase, what is nested
 STATM_FIELDS = 7
 # The edge of a row that stands for no boundary: another thread takes over the lane's number, where nothing is open.
 TAKEN_OVER = 3
+_MOST_PAGES = 10**13  # times the largest page, bytes that still fit into 64 bits
 ANY_STATM = "0 0 0 0 0 0 0"  # a text like those beside it, so that all are parsed in one go
 _OUTSIDE_ID = -1
 
@@ -429,11 +430,11 @@ def parse_statm(texts: Sequence[bytes | str]) -> tuple[Ints, Flags]:
     rows = [text.encode("ascii", "replace") if isinstance(text, str) else text for text in texts]
     # A negative number between two texts shows whether each had its seven fields, and nothing else.
     joined = b" -1 ".join(rows)
-    if rows and not joined.translate(None, b"0123456789 -\n"):
+    if rows and not joined.translate(None, b"0123456789 -\n") and joined.count(b"-") == len(rows) - 1:
         numbers = np.fromstring(joined + b" -1", dtype=np.int64, sep=" ")
         if numbers.size == len(rows) * (STATM_FIELDS + 1):
             table = numbers.reshape(len(rows), STATM_FIELDS + 1)
-            if (table[:, -1] == -1).all() and (table[:, :-1] >= 0).all():
+            if (table[:, -1] == -1).all() and (table[:, :-1] >= 0).all() and (table[:, :3] < _MOST_PAGES).all():
                 return table[:, :3].copy(), np.ones(len(rows), np.bool_)
     return _parse_one_by_one(rows)
 
@@ -442,7 +443,7 @@ def _parse_one_by_one(rows: Sequence[bytes]) -> tuple[Ints, Flags]:
     pages, known = np.full((len(rows), 3), -1, np.int64), np.zeros(len(rows), np.bool_)
     for at, row in enumerate(rows):
         fields = row.split(None, 3)[:3]
-        if len(fields) >= 2 and all(part.isdigit() and len(part) < 18 for part in fields):
+        if len(fields) >= 2 and all(part.isdigit() and len(part) <= 13 for part in fields):
             pages[at, : len(fields)] = [int(part) for part in fields]
             known[at] = True
     return pages, known

@@ -7,13 +7,25 @@ which wall-clock time.  Fields may be added in later releases; a reader ignores 
 
 from __future__ import annotations
 
-from typing import Union
+from typing import Annotated, Union
 
 import msgspec
+from msgspec import Meta
 
 FORMAT_VERSION = 1
 
 POINT, ENTER, EXIT = 0, 1, 2
+
+# What a reader takes for true: whatever is computed from such numbers fits into 64 bits and into a float.
+Time = Annotated[int, Meta(ge=-(2**62), le=2**62)]
+Date = Annotated[float, Meta(ge=0, le=2.5e11)]  # seconds since 1970, up to the year 9000
+Ordinal = Annotated[int, Meta(ge=-1, le=2**53)]
+PointOrdinal = Annotated[int, Meta(ge=-1, le=2**40)]
+Number = Annotated[int, Meta(ge=0, le=2**31)]
+Count = Annotated[int, Meta(ge=-(2**60), le=2**60)]
+Figure = Annotated[float, Meta(ge=-1e18, le=1e18)]
+Index = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+Name = Annotated[str, Meta(max_length=10_000)]
 
 
 class _Record(msgspec.Struct, omit_defaults=True, tag_field="k"):
@@ -23,32 +35,32 @@ class _Record(msgspec.Struct, omit_defaults=True, tag_field="k"):
 class Header(_Record, tag="header"):
     """First line of each file: who wrote it, and how its numbers are to be read."""
 
-    format: int
-    phaseprof: str
-    pid: int
-    started_unix_s: float
-    started_ns: int
-    page_bytes: int
-    rank: int = 0
-    local_rank: int = 0
-    world_size: int = 1
-    parent_pid: int = 0
-    host: str = ""
+    format: Number
+    phaseprof: Name
+    pid: Number
+    started_unix_s: Date
+    started_ns: Time
+    page_bytes: Annotated[int, Meta(ge=1, le=2**16)]
+    rank: Number = 0
+    local_rank: Number = 0
+    world_size: Number = 1
+    parent_pid: Number = 0
+    host: Name = ""
     argv: list[str] = []
-    python: str = ""
-    torch: str = ""
-    platform: str = ""
-    git_commit: str = ""
+    python: Name = ""
+    torch: Name = ""
+    platform: Name = ""
+    git_commit: Name = ""
     settings: dict[str, str] = {}
 
 
 class Label(_Record, tag="label"):
     """Gives a name to the number that points carry; ``role`` is phase, checkpoint, block, generation or snapshot."""
 
-    id: int
-    name: str
-    role: str
-    parent: int = -1
+    id: Number
+    name: Name
+    role: Name
+    parent: Count = -1
 
 
 class Point(_Record, tag="p", gc=False):
@@ -59,23 +71,23 @@ class Point(_Record, tag="p", gc=False):
     an enter, how many visits this one stands for, itself and those only counted since the last one that was recorded.
     """
 
-    t: int
-    a: int
-    e: int = 0
-    g: int = -1
+    t: Time
+    a: Number
+    e: Annotated[int, Meta(ge=0, le=2)] = 0
+    g: PointOrdinal = -1
     m: str = ""
-    d: dict[str, list[int]] = {}
-    n: float = -1.0
-    th: int = 0
+    d: dict[str, list[Count]] = {}
+    n: Figure = -1.0
+    th: Number = 0
 
 
 class Visits(_Record, tag="v"):
     """Visits that were only counted since the last such record: label to their number, and to the items they did."""
 
-    t: int
-    g: int
-    n: dict[int, int]
-    items: dict[int, float] = {}
+    t: Time
+    g: Ordinal
+    n: dict[Number, Count]
+    items: dict[Number, Figure] = {}
 
 
 DEVICE_COUNTERS = (
@@ -87,28 +99,28 @@ DEVICE_COUNTERS = (
 class GenerationBegin(_Record, tag="generation"):
     """A turn of the outer loop begins; ``index`` is the user's own number or name, ``implied`` if none was declared."""
 
-    t: int
-    g: int
-    index: Union[int, str] = ""  # noqa: UP007 - evaluated at run time on Python 3.10
+    t: Time
+    g: Ordinal
+    index: Union[Index, Name] = ""  # noqa: UP007 - evaluated at run time on Python 3.10
     implied: bool = False
 
 
 class GenerationEnd(_Record, tag="generation_end"):
     """A turn ends after ``seconds``, having done ``items`` units of work (-1: not said)."""
 
-    t: int
-    g: int
-    seconds: float
-    items: float = -1.0
+    t: Time
+    g: Ordinal
+    seconds: Figure
+    items: Figure = -1.0
 
 
 class Metrics(_Record, tag="m"):
     """Figures read once a generation, at point ``at``: metric name to value, names ending ``_bytes`` in bytes."""
 
-    t: int
-    g: int
-    v: dict[str, float]
-    at: str = "generation end"
+    t: Time
+    g: Ordinal
+    v: dict[str, Figure]
+    at: Name = "generation end"
 
 
 class Watch(_Record, tag="watch"):
@@ -117,53 +129,53 @@ class Watch(_Record, tag="watch"):
     ``missing`` says, at the end, why no class of that name was ever found.
     """
 
-    name: str
-    low: int = -1
-    high: int = -1
+    name: Name
+    low: Count = -1
+    high: Count = -1
     missing: str = ""
 
 
 class Violation(_Record, tag="violation"):
     """An expectation is broken: ``found`` instances at the end of ``phase`` in generation ``g``, since ``since``."""
 
-    t: int
-    g: int
-    name: str
-    found: int
-    low: int
-    high: int
-    phase: str = ""
-    since: int = -1
+    t: Time
+    g: Ordinal
+    name: Name
+    found: Count
+    low: Count
+    high: Count
+    phase: Name = ""
+    since: Ordinal = -1
 
 
 class Births(_Record, tag="births"):
     """Survivors by birth: ``phases`` maps a phase to [count, bytes] born there and alive ``after`` turns later."""
 
-    t: int
-    g: int
-    subject: str
-    phases: dict[str, list[float]]
-    after: int = 1
+    t: Time
+    g: Ordinal
+    subject: Name
+    phases: dict[str, Annotated[list[Figure], Meta(min_length=2)]]
+    after: Count = 1
 
 
 class Holder(_Record, tag="holder"):
     """What keeps newest survivors of ``subject`` alive; the path explains ``explains`` of ``asked`` of them."""
 
-    t: int
-    g: int
-    subject: str
+    t: Time
+    g: Ordinal
+    subject: Name
     steps: list[str]
     root: str = ""
     reason: str = ""
-    explains: int = 0
-    asked: int = 0
+    explains: Count = 0
+    asked: Count = 0
     item: str = ""
     container: str = ""
-    length: int = -1
-    grows: float = 0.0
-    bound: int = -1
-    bound_length: int = -1
-    retained_bytes: int = -1
+    length: Count = -1
+    grows: Figure = 0.0
+    bound: Count = -1
+    bound_length: Count = -1
+    retained_bytes: Count = -1
 
     @property
     def speaks_for_most(self) -> bool:
@@ -177,31 +189,31 @@ class Collected(_Record, tag="collected"):
     Where it was made at the end without a suspect, because memory goes up for long, all objects of the type were asked.
     """
 
-    t: int
-    g: int
-    subject: str
-    asked: int
-    freed: int
-    freed_bytes: int = -1
+    t: Time
+    g: Ordinal
+    subject: Name
+    asked: Count
+    freed: Count
+    freed_bytes: Count = -1
 
 
 class Large(_Record, tag="large"):
     """Large objects at one moment: rows of type name, bytes, holder, detail."""
 
-    t: int
-    g: int
-    min_bytes: int
-    rows: list[tuple[str, int, str, str]]
+    t: Time
+    g: Ordinal
+    min_bytes: Count
+    rows: list[tuple[str, Count, str, str]]
 
 
 class SnapshotTaken(_Record, tag="snapshot"):
     """A labelled snapshot: process and device figures, and counts of watched and common types."""
 
-    t: int
-    g: int
-    label: str
-    v: dict[str, float]
-    counts: dict[str, int] = {}
+    t: Time
+    g: Ordinal
+    label: Name
+    v: dict[str, Figure]
+    counts: dict[str, Count] = {}
 
 
 class Cost(_Record, tag="cost"):
@@ -211,34 +223,34 @@ class Cost(_Record, tag="cost"):
     to take, which was too long for the loop; ``pause_s`` the longest pause, and ``pause_by`` the job that made it.
     """
 
-    t: int
-    g: int
-    wall_s: float
-    spent_s: dict[str, float]
-    skipped: dict[str, int] = {}
-    left: dict[str, float] = {}
-    pause_s: float = 0.0
+    t: Time
+    g: Ordinal
+    wall_s: Figure
+    spent_s: dict[str, Figure]
+    skipped: dict[str, Count] = {}
+    left: dict[str, Figure] = {}
+    pause_s: Figure = 0.0
     pause_by: str = ""
 
 
 class Note(_Record, tag="note"):
     """Something a reader must know: a probe was dropped, the disk was full, a label was folded into another."""
 
-    t: int
+    t: Time
     text: str
 
 
 class Thread(_Record, tag="thread"):
     """A new thread takes over the number ``th`` of one that ended: from here nothing is open there."""
 
-    t: int
-    th: int
+    t: Time
+    th: Number
 
 
 class End(_Record, tag="end"):
     """The process closed its recording on purpose; a file without it ended with its process."""
 
-    t: int
+    t: Time
     reason: str = ""
 
 
@@ -248,5 +260,8 @@ Record = Union[  # noqa: UP007 - evaluated at run time on Python 3.10
 ]  # fmt: skip
 
 encode = msgspec.json.Encoder().encode
+# A line nested deeper than the interpreter follows is as wrong as one that is no JSON.
+WRONG = (msgspec.DecodeError, ValueError, RecursionError)
+
 decode = msgspec.json.Decoder(Record).decode
 decode_lines = msgspec.json.Decoder(Record).decode_lines

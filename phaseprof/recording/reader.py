@@ -127,7 +127,7 @@ def _first_line(file: Path) -> bytes:
 def _read_header(line: bytes, file: Path) -> fmt.Header:
     try:
         record = fmt.decode(line)
-    except (msgspec.DecodeError, ValueError) as error:
+    except fmt.WRONG as error:
         newer = _format_of(line)
         if newer is not None and newer > fmt.FORMAT_VERSION:
             raise _too_new(file, newer) from error
@@ -142,8 +142,8 @@ def _format_of(line: bytes) -> int | None:
     """The format of a header that a later release wrote in a way this one cannot decode."""
     try:
         fields = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-        return msgspec.json.decode(fields["format"], type=int)
-    except (msgspec.DecodeError, ValueError, KeyError):
+        return msgspec.json.decode(fields["format"], type=fmt.Number)
+    except (*fmt.WRONG, KeyError):
         return None
 
 
@@ -163,7 +163,7 @@ def _read_into(process: ProcessRun, file: Path, offset: int) -> None:
             break
         try:
             records = fmt.decode_lines(lines)
-        except (msgspec.DecodeError, ValueError):
+        except fmt.WRONG:
             for at, line in enumerate(lines.split(b"\n"), number):
                 reason = _read_line(process, line)
                 wrong += bool(reason)
@@ -181,7 +181,7 @@ def _read_line(process: ProcessRun, line: bytes) -> str:
         return ""
     try:
         process.add(fmt.decode(line))
-    except (msgspec.DecodeError, ValueError) as error:
+    except fmt.WRONG as error:
         return "" if _is_newer_kind(line) else _short(error)
     return ""
 
@@ -197,11 +197,10 @@ def _check_header(record: fmt.Record, file: Path) -> fmt.Header:
 def _is_newer_kind(line: bytes) -> bool:
     """Tell whether a line is a well-formed record of a kind this release does not know: such lines are ignored."""
     try:
-        known = msgspec.json.decode(line, type=dict[str, msgspec.Raw]).get("k")
-    except (msgspec.DecodeError, ValueError):
+        known = msgspec.json.decode(msgspec.json.decode(line, type=dict[str, msgspec.Raw])["k"], type=str)
+    except (*fmt.WRONG, KeyError):
         return False
-    kinds = {kind.__struct_config__.tag for kind in fmt.Record.__args__}  # type: ignore[attr-defined]
-    return known is not None and msgspec.json.decode(known) not in kinds
+    return known not in {kind.__struct_config__.tag for kind in fmt.Record.__args__}  # type: ignore[attr-defined]
 
 
 def _chunks(file: Path, offset: int) -> Iterator[tuple[int, bytes | None]]:

@@ -172,7 +172,7 @@ class Sums(Series):
 def _packed_ordinals(generations: list[int]) -> _Packed:
     if len(generations) > 1:
         even = range(generations[0], generations[-1] + 1, max(1, generations[1] - generations[0]))
-        if list(even) == generations:
+        if len(even) == len(generations) and list(even) == generations:
             return even
     return _packed_values(generations)
 

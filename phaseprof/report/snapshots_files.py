@@ -15,7 +15,7 @@ from phaseprof.errors import MissingExtra, UsageError
 from phaseprof.report.snapshots_html import write_snapshots_html
 from phaseprof.report.snapshots_report import SnapshotReport
 from phaseprof.report.snapshots_tables import growth_table, scalar_table, slope_table
-from phaseprof.units import MIB
+from phaseprof.units import MIB, safe_cell
 
 _MOST_PLOTTED = 8
 
@@ -187,7 +187,7 @@ def _write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(header)
-        writer.writerows(rows)
+        writer.writerows(map(safe_cell, row) for row in rows)
 
 
 def _markdown_table(header: Sequence[str], cells: Sequence[Sequence[str]]) -> list[str]:

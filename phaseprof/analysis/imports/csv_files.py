@@ -11,6 +11,7 @@ from phaseprof.analysis.imports.builder import Builder
 from phaseprof.analysis.imports.limits import fail, iter_lines
 from phaseprof.analysis.imports.readings import NO_STEP, NO_TIME, Readings
 from phaseprof.analysis.imports.units import Units
+from phaseprof.units import plain_cell
 
 TIDY = ("step", "point", "metric", "value")
 _TIDY_MORE = ("time_s", "process", "index")
@@ -75,11 +76,12 @@ def _read_tidy(file: Path, rows: Iterator[tuple[int, list[str]]], columns: list[
         step = _step(row[step_at], file, line=line)
         process = row[process_at] if process_at >= 0 else ""
         time_s = _number(row[time_at], "time_s", file, line=line) if time_at >= 0 else NO_TIME
-        builder.add(row[metric_at], value, step=step, point=row[point_at], time_s=time_s, process=process)
+        metric, point, process = map(plain_cell, (row[metric_at], row[point_at], process))
+        builder.add(metric, value, step=step, point=point, time_s=time_s, process=process)
         if index_at >= 0 and step != NO_STEP:
             readings = builder.process(process)
             readings.are_ordinals = True
-            readings.indices[step] = _index(row[index_at])
+            readings.indices[step] = _index(plain_cell(row[index_at]))
     return builder.finish()
 
 

@@ -7,15 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
 from phaseprof.errors import RecordingError
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import PROCESS_METRICS, point_name
 from phaseprof.recording.reader import find_recordings
 
 _MAX_LINE = 1 << 26
-_MOST_DIGITS = 18
+_MOST_DIGITS = 13  # times the size of a page, bytes that fit into 64 bits
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,7 @@ class ProcessStream:
             for line in _lines(file):
                 try:
                     record = fmt.decode(line)
-                except (msgspec.DecodeError, ValueError):
+                except fmt.WRONG:
                     continue
                 if isinstance(record, fmt.Header):
                     self.header = self.header or record
@@ -82,7 +80,7 @@ class ProcessStream:
 
     def _point_values(self, point: fmt.Point) -> dict[str, float]:
         values: dict[str, float] = {}
-        fields = [int(text) for text in point.m.split(None, 3)[:3] if text.isdigit() and len(text) < _MOST_DIGITS]
+        fields = [int(text) for text in point.m.split(None, 3)[:3] if _is_number(text)]
         if len(fields) >= 2:
             page = self.header.page_bytes if self.header else 4096
             vms, rss, *shared = (pages * page for pages in fields)
@@ -93,6 +91,10 @@ class ProcessStream:
                 if value >= 0:
                     values[f"{device}/{name}"] = value
         return values
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
 
 
 def open_streams(run: Path) -> list[ProcessStream]:
@@ -117,6 +119,9 @@ def open_streams(run: Path) -> list[ProcessStream]:
 
 
 def _lines(file: Path) -> Iterator[bytes]:
-    with file.open("rb") as stream:
-        while line := stream.readline(_MAX_LINE):
-            yield line
+    try:
+        with file.open("rb") as stream:
+            while line := stream.readline(_MAX_LINE):
+                yield line
+    except OSError as error:
+        raise RecordingError(f"cannot read {file}: {error.strerror}; check its permissions") from error

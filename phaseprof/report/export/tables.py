@@ -12,6 +12,7 @@ from typing import IO
 from phaseprof.errors import MissingExtra
 from phaseprof.recording import format as fmt
 from phaseprof.report.export.stream import ProcessStream, open_streams
+from phaseprof.units import safe_cell
 
 COLUMNS = ("step", "point", "metric", "value", "time_s", "index")
 _BATCH_ROWS = 65536
@@ -60,8 +61,9 @@ def write_csv(run: Path, out: Path) -> int:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow((*COLUMNS, "process") if has_process else COLUMNS)
         for step, point, metric, value, time_s, index, process in rows_of(streams):
-            row = ("" if step < 0 else step, point, metric, _exact(value), f"{time_s:.6f}", "" if step < 0 else index)
-            writer.writerow((*row, process) if has_process else row)
+            first = ("" if step < 0 else step, safe_cell(point), safe_cell(metric))
+            row = (*first, _exact(value), f"{time_s:.6f}", "" if step < 0 else safe_cell(index))
+            writer.writerow((*row, safe_cell(process)) if has_process else row)
             n += 1
     return n
 
@@ -97,7 +99,7 @@ def write_parquet(run: Path, out: Path) -> int:
         for batch in _batches(rows_of(open_streams(run))):
             steps, points, metrics, values, times, indices, names = zip(*batch, strict=True)
             steps = tuple(None if step < 0 else step for step in steps)
-            columns = [steps, points, metrics, values, times, tuple(map(str, indices)), names]
+            columns = [steps, points, metrics, tuple(map(float, values)), times, tuple(map(str, indices)), names]
             writer.write_table(arrow.table(columns, schema=schema))
             n += len(batch)
     return n
