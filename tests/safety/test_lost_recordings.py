@@ -24,7 +24,7 @@ from phaseprof.errors import PhaseprofWarning
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
 
-LOSS = r"(\d+) records could not be written and are missing"
+LOOK_S = 0.06  # the writer looks after its file every 50 ms
 
 
 def run(script: str, *args: object) -> str:
@@ -86,17 +86,18 @@ def test_a_folder_that_went_is_made_again_with_the_number_lost(
     tmp_path: Path, lose: Callable[[Path], None], rotation: float | None
 ) -> None:
     folder = tmp_path / "runs" / "one"
-    profiler = Profiler(folder, max_file_mb=rotation)
+    profiler = Profiler(folder, budget=None, max_file_mb=rotation)
     work(profiler)
     n_before = n_records(folder)
 
     with one_warning() as told:
         lose(folder)
+        time.sleep(LOOK_S)
         work(profiler)
     profiler.close()
 
     assert "records are lost from" in told[0]
-    assert n_lost(folder) >= n_before - 10  # the heads are no records
+    assert n_lost(folder) >= n_before - 30  # the heads, of which each part has one, are no records
     assert load(folder).main.phases["train"].visits >= 2
 
 
@@ -105,14 +106,16 @@ def test_a_folder_replaced_by_a_file_warns_at_once_and_is_noted_when_it_is_back(
     tmp_path: Path, rotation: float | None
 ) -> None:
     folder = tmp_path / "run"
-    profiler = Profiler(folder, max_file_mb=rotation)
+    profiler = Profiler(folder, budget=None, max_file_mb=rotation)
     work(profiler)
 
     with one_warning():
         shutil.rmtree(folder)
         folder.write_text("a file now")
+        time.sleep(LOOK_S)
         work(profiler)
     folder.unlink()
+    time.sleep(LOOK_S)
     work(profiler)
     profiler.close()
 
@@ -175,6 +178,7 @@ def test_a_moved_folder_is_followed_and_nothing_is_lost(tmp_path: Path) -> None:
 
     with one_warning() as told:
         (tmp_path / "run").rename(tmp_path / "elsewhere")
+        time.sleep(LOOK_S)
         profiler.checkpoint("moved")
         work(profiler)
     profiler.close()
@@ -190,7 +194,7 @@ from phaseprof import Profiler
 told = []
 warnings.simplefilter("always")
 warnings.showwarning = lambda message, *rest: told.append(str(message))
-profiler = Profiler(sys.argv[1], max_file_mb=float(sys.argv[2]) or None)
+profiler = Profiler(sys.argv[1], budget=None, max_file_mb=float(sys.argv[2]) or None)
 def work(turns):
     for turn in turns:
         with profiler.generation(turn), profiler.phase("train"):
