@@ -34,6 +34,39 @@
 #define UNLIKELY(x) (x)
 #endif
 
+#ifdef PHASEPROF_FAILING_MALLOC
+/* For the tests: the n-th request for memory from now on fails, and all that follow. */
+static long requests_left = -1;
+
+static int
+is_refused(void)
+{
+    return requests_left == 0 || (requests_left > 0 && --requests_left == 0);
+}
+
+static void *
+refusing_malloc(size_t bytes)
+{
+    return is_refused() ? NULL : malloc(bytes);
+}
+
+static void *
+refusing_calloc(size_t n, size_t bytes)
+{
+    return is_refused() ? NULL : calloc(n, bytes);
+}
+
+static void *
+refusing_realloc(void *memory, size_t bytes)
+{
+    return is_refused() ? NULL : realloc(memory, bytes);
+}
+
+#define malloc refusing_malloc
+#define calloc refusing_calloc
+#define realloc refusing_realloc
+#endif
+
 /* ------------------------------------------------------------------------------------------------------------------ */
 /* What the interpreter lays out, where no header that extensions may use says it.  layout.py has the same numbers, and
    checks them on an object before the extension is used. */
@@ -113,22 +146,31 @@ typedef struct {
 } Zeroed;
 
 #define LARGE_PAGE ((size_t)1 << 21)
+#define MAPPED_FROM ((size_t)1 << 17) /* what is freed goes back to the system, and stays with no one */
 
 static int
 zeroed_make(Zeroed *memory, size_t bytes)
 {
     memory->bytes = 0;
 #if defined(__linux__) && defined(MADV_HUGEPAGE) && defined(MAP_ANONYMOUS)
-    if (bytes >= LARGE_PAGE) {
-        size_t mapped = bytes + LARGE_PAGE;
+#ifdef PHASEPROF_FAILING_MALLOC
+    if (is_refused()) {
+        return -1;
+    }
+#endif
+    if (bytes >= MAPPED_FROM) {
+        size_t margin = bytes >= LARGE_PAGE ? LARGE_PAGE : 0, mapped = bytes + margin;
         void *base = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (base == MAP_FAILED) {
             return -1;
         }
         memory->base = base;
-        memory->at = (void *)(((uintptr_t)base + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1));
+        memory->at = base;
         memory->bytes = mapped;
-        (void)madvise(memory->at, bytes, MADV_HUGEPAGE);
+        if (margin) {
+            memory->at = (void *)(((uintptr_t)base + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1));
+            (void)madvise(memory->at, bytes, MADV_HUGEPAGE);
+        }
         return 0;
     }
 #endif
@@ -625,7 +667,7 @@ make_kind(const Types *types, Kind *kind, PyTypeObject *type)
 /* A walk. */
 
 #define RING 32
-#define NODES_IN_BLOCK 8192
+#define NODES_IN_BLOCK 16384
 #define PLACES_AT_MOST (1u << 18)
 #define LONGEST_PERIOD 4
 #define LAST_ORDINAL 32
@@ -643,6 +685,7 @@ typedef struct {
 
 typedef struct Block {
     struct Block *next;
+    Zeroed memory;
     PyObject *objects[NODES_IN_BLOCK];
     uint32_t rows[NODES_IN_BLOCK];
     uint32_t parents[]; /* where paths are wanted */
@@ -718,6 +761,13 @@ typedef struct {
     PyObject *apart[2];
 } Walk;
 
+static void
+block_free(Block *block)
+{
+    Zeroed memory = block->memory; /* the block lies in it */
+    zeroed_free(&memory);
+}
+
 static double
 now(void)
 {
@@ -732,7 +782,7 @@ walk_free(Walk *walk)
     set_free(&walk->seen);
     while (walk->first != NULL) {
         Block *next = walk->first->next;
-        free(walk->first);
+        block_free(walk->first);
         walk->first = next;
     }
     for (size_t i = 0; i < walk->n_kinds; i++) {
@@ -1034,15 +1084,19 @@ queue_node(Walk *walk, PyObject *object, uint32_t row, uint32_t parent)
     size_t at = walk->given % NODES_IN_BLOCK;
     if (at == 0) {
         size_t bytes = sizeof(Block) + (walk->keeps_paths ? NODES_IN_BLOCK * sizeof(uint32_t) : 0);
-        Block *block = malloc(bytes);
-        if (block == NULL ||
-            (walk->keeps_paths &&
-             make_room(&walk->blocks, walk->n_blocks, &walk->blocks_room, sizeof(Block *)) < 0)) {
-            free(block);
+        Zeroed memory;
+        if (zeroed_make(&memory, bytes) < 0) {
             walk->failed = 1;
             return;
         }
-        block->next = NULL;
+        Block *block = memory.at;
+        block->memory = memory;
+        if (walk->keeps_paths &&
+            make_room(&walk->blocks, walk->n_blocks, &walk->blocks_room, sizeof(Block *)) < 0) {
+            block_free(block);
+            walk->failed = 1;
+            return;
+        }
         if (walk->last != NULL) {
             walk->last->next = block;
         }
@@ -1606,7 +1660,7 @@ follow(Walk *walk)
             if (walk->last == block) {
                 walk->last = NULL;
             }
-            free(block);
+            block_free(block);
         }
         if (walk->is_for_sizes) {
             expand_for_size(walk, object, row);
@@ -2513,7 +2567,19 @@ heap_local_values(PyObject *self, PyObject *frame)
     return locals.values;
 }
 
+#ifdef PHASEPROF_FAILING_MALLOC
+static PyObject *
+heap_fail_after(PyObject *self, PyObject *number)
+{
+    requests_left = PyLong_AsLong(number);
+    return PyErr_Occurred() ? NULL : PyBool_FromLong(requests_left > 0);
+}
+#endif
+
 static PyMethodDef methods[] = {
+#ifdef PHASEPROF_FAILING_MALLOC
+    {"fail_after", heap_fail_after, METH_O, "Refuse the n-th request for memory; -1: none."},
+#endif
     {"places", heap_places, METH_VARARGS, places_doc},
     {"deep_size", heap_deep_size, METH_VARARGS, deep_size_doc},
     {"census", heap_census, METH_NOARGS, census_doc},
