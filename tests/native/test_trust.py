@@ -19,7 +19,7 @@ import phaseprof
 from phaseprof.native.extension import CONTAINERS, extension
 from phaseprof.native.places import read_places, resolve
 from tests.native.building import build
-from tests.native.languages import needs_extension, rows_of
+from tests.native.languages import answer_of, needs_extension
 
 pytestmark = needs_extension
 SOURCE = Path(phaseprof.__file__).parent / "native" / "_heap.c"
@@ -208,7 +208,7 @@ def test_what_a_finalizer_brings_back_is_met() -> None:
     del phoenix
     gc.collect()
 
-    assert any("Phoenix" in row[1] for row in rows_of(read_places({"saved": saved})).values())
+    assert any("Phoenix" in row[1] for row in answer_of(read_places({"saved": saved})).rows.values())
     saved[0].__dict__.clear()
 
 
