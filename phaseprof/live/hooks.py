@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.live.budget import Budget
 
 
@@ -26,4 +27,5 @@ class Hooks:
                     with budget.spending("integrations", asked=True):
                         call()
                 except Exception as error:  # noqa: BLE001 - a tracker that is down is no reason to stop
+                    raise_the_programs(error)
                     self._warn(f"an integration failed: {type(error).__name__}: {error}")

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import cast
 
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes.typeinfo import namespace, type_name
 
 MAIN = "__main__"
@@ -44,7 +45,8 @@ def _member(owner: object, name: str, *, lazily: bool) -> object:
         return names.get(name)
     try:
         return cast(object, getattr(owner, name))
-    except Exception:  # noqa: BLE001 - a stranger's __getattr__ may raise anything
+    except Exception as error:  # noqa: BLE001 - a stranger's __getattr__ may raise anything
+        raise_the_programs(error)
         return None
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import NamedTuple
 
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.native.layout import holds_attributes, is_understood
 from phaseprof.probes.typeinfo import c_sizeof, header_bytes, is_collected, mro, namespace, type_name
 
@@ -67,7 +68,8 @@ class Kind(NamedTuple):
         """Return what an object takes without what it refers to, its header included."""
         try:
             return self.sizeof(obj) + self.header
-        except Exception:  # noqa: BLE001 - a broken object is counted for its header, and the walk goes on
+        except Exception as error:  # noqa: BLE001 - a broken object is counted for its header, and the walk goes on
+            raise_the_programs(error)
             return self.header
 
 
