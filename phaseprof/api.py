@@ -140,30 +140,18 @@ def assert_no_growth(
     """Assert that calling a function again and again leaves no more objects, tensors or arrays behind.
 
     Args:
-        function: called ``warm_up`` + ``repeat`` times.
-        repeat: calls that are judged; at least 5.
+        function: called ``warm_up`` + ``repeat`` times, and ``repeat`` times more for as long as something grew.
+        repeat: calls in a stretch; at least 5.
         warm_up: calls before the first reading.
-        max_objects: objects a call that are tolerated.
+        max_objects: objects of one type a call that are tolerated.
 
     Raises:
         ExpectationError: something grows; the message names type, rate and holder.
         UsageError: an argument breaks its rule.
     """
-    from phaseprof.analysis.growth_test import CALL, describe_growth
+    from phaseprof.live.repetition import Repetition
+    from phaseprof.live.repetition import repeat as call_again_and_again
 
-    if repeat < 5 or warm_up < 0 or max_objects < 0:
-        raise UsageError(
-            f"repeat must be >= 5, warm_up >= 0 and max_objects >= 0 (got {repeat}, {warm_up} and {max_objects})"
-        )
-    # Said in full, because the environment of the test must not decide what the assertion sees.
-    profiler = Profiler(None, enabled=True, budget=None, report_every=None, on_violation="report", sample_every_s=None)
-    try:
-        for call in range(warm_up + repeat):
-            with profiler.generation(call), profiler.phase(CALL):
-                function()
-            gc.collect()
-        grown = describe_growth(profiler.findings(least_bytes=0), max_objects, phase=CALL)
-    finally:
-        profiler.close()
-    if grown:
-        raise ExpectationError(grown)
+    outcome = call_again_and_again(function, Repetition(repeat, warm_up, max_objects))
+    if outcome.grown:
+        raise ExpectationError(f"{outcome} (over {outcome.calls} calls)")
