@@ -40,6 +40,7 @@ def is_bound(bound: object) -> bool:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Count after a test that passed, while the locals of its function are still there."""
+    __tracebackhide__ = True
     expected = _expected_counts(item) if isinstance(item, pytest.Function) else {}
     if not expected:
         return (yield)

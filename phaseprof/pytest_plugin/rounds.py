@@ -124,6 +124,7 @@ def _round(
 
 
 def _call(item: pytest.Item, verdict: Outcome | None) -> None:
+    __tracebackhide__ = True
     item.ihook.pytest_runtest_call(item=item)
     if verdict is not None and verdict.grown and not getattr(item, "_excinfo", None):
         pytest.fail(f"no_growth: {verdict} (over {verdict.calls} calls)", pytrace=False)
@@ -146,6 +147,8 @@ def _begin_anew(item: pytest.Item) -> None:
     begin = getattr(item, "_initrequest", None)
     if begin is not None:
         begin()
+    if vars(item).get("_instance", item) is None:  # left so by pytest 8.2, which then finds no instance to make
+        del item._instance  # type: ignore[attr-defined]
     sections = getattr(item, "_report_sections", None)
     if sections:
         sections.clear()
