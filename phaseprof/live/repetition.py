@@ -25,7 +25,7 @@ from phaseprof.probes.typeinfo import type_name
 LEAK_STRETCHES, MOST_STRETCHES = 3, 8
 # Growth that falls by more than this from the first stretch to the last comes to an end.
 FALLING = 0.75
-# Blocks of Python's allocator that a call must leave for containers to be looked at: nearly one, since others free some.
+# Blocks of Python's allocator that a call must leave for containers to be looked at: others free some meanwhile.
 LEAST_BLOCKS = 0.7
 # Python keeps one each of the numbers up to here.
 _LARGEST_SHARED = 256
