@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Make a run of logs that exist already, so that report, check and diff take them: any table with a column of memory
 (CSV, or as a terminal shows it), JSON, text of Prometheus's, logs that say "RSS: 1020 MB"; TensorBoard, Weights &
-Biases and MLflow, files and folders; what psrecord, mprof, pidstat, sar, ps, top, docker stats, kubectl top, nvidia-
-smi and gpustat print; and memray captures where memray is installed. Every file may be gzip'd and becomes a process
-of the run, or several if a column splits it."""
+Biases and MLflow, files and folders; what psrecord, mprof, pidstat, sar, ps, top, docker stats, kubectl top, nvidia-smi
+and gpustat print; and memray captures where memray is installed. Every file may be gzip'd and becomes a process of
+the run, or several if a column splits it."""
 
 
 def add_parser(subparsers: Subparsers) -> None:

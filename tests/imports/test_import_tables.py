@@ -233,6 +233,7 @@ def test_a_split_into_too_many_processes_is_refused(tmp_path: Path) -> None:
     [
         ("epoch,loss\n0,1\n", "it seems to be a table, and no column's name is about memory (got epoch, loss)"),
         ("step,rss_mb\n", "it seems to be a table with rss_mb, and no row of it can be read"),
+        ("1 2 3\n4 5 6\n", "it seems to be a table without names (it begins '1 2 3')"),
         ("hello world\nhow are you\n", "it seems to be a log of text (it begins 'hello world')"),
         ("<?xml version='1.0'?><a/>", "it seems to be XML"),
         ("<html><body></body></html>", "it seems to be a web page"),
@@ -273,6 +274,16 @@ def test_any_text_is_read_or_refused_in_one_line(
     except PhaseprofError as error:
         assert isinstance(error, ImportFailure)
         assert "\n" not in str(error)
+
+
+def test_text_that_a_shell_of_windows_redirected(tmp_path: Path) -> None:
+    (tmp_path / "log.csv").write_bytes(("step,rss_mb\r\n" + rows("{s},{mb}\r")).encode("utf-16"))
+
+    assert import_files([tmp_path / "log.csv"], tmp_path / "run").n_readings == 20
+
+
+def test_bytes_that_only_begin_as_such_text_are_refused(tmp_path: Path) -> None:
+    assert "nor UTF-16" in refusal(tmp_path, b"\xff\xfe\x00\xd8\x00")
 
 
 def test_levels_stay_clean(tmp_path: Path) -> None:

@@ -153,6 +153,12 @@ def test_the_screen_of_nvidia_smi(tmp_path: Path) -> None:
     assert values(run.run.main, "cuda0/used_bytes") == [500 * MIB] * 20
 
 
+def test_kubectl_without_headers(tmp_path: Path) -> None:
+    run = judged(tmp_path, lines("trainer-0   980m   {mb}Mi\nother-1   1m   30Mi"))
+
+    assert [[f.verdict for f in found] for found in run.findings] == [["leak"], []]
+
+
 def test_gpustat(tmp_path: Path) -> None:
     text = lines(
         "box  Sat Nov 28 10:00:{s:02d} 2026  550.54\n"
@@ -172,7 +178,7 @@ def test_gpustat_as_json(tmp_path: Path) -> None:
         '"utilization.gpu": 97, "memory.used": {mb}, "memory.total": 40960}}]}}'
     )
 
-    run = judged(tmp_path, lines(row), "MiB", name="gpus.jsonl")
+    run = judged(tmp_path, lines(row), name="gpus.jsonl")
 
     assert [finding.subject for finding in run.findings[0]] == ["cuda3"]
 

@@ -163,6 +163,13 @@ def test_a_folder_of_nothing_known_is_refused(tmp_path: Path) -> None:
         import_files([tmp_path / "logs"], tmp_path / "run")
 
 
+def test_a_leak_of_mprof_whose_last_sample_falls_is_a_leak(tmp_path: Path) -> None:
+    samples = [f"MEM {10 + 1.9 * (at // 2):f} {1.7e9 + 0.1 * at:.4f}" for at in range(110)]
+    text = "\n".join(["CMDLINE python train.py", *samples, f"MEM 24.000000 {1.7e9 + 11.1:.4f}"])
+
+    assert judged(tmp_path, text + "\n", name="mprofile.dat").status() == LEAK
+
+
 TRACE = {
     "name": "[memory]", "ph": "i",
     "args": {"Total Allocated": 0, "Total Reserved": 0, "Bytes": 1, "Device Id": -1, "Device Type": 0},

@@ -24,6 +24,9 @@ def describe_text(file: Path, start: str) -> ImportFailure:
         return fail(file, "it seems to be binary and of no format that is known", "give a text export of it")
     delimiter = next((mark for mark in ("\t", ";", ",", "|") if mark in line), "")
     names = [cell.strip() for cell in line.split(delimiter)] if delimiter else line.split()
+    if names and all(read_quantity(name) for name in names):
+        rule = f"it seems to be a table without names (it begins {line[:60]!r})"
+        return fail(file, rule, "write a first line that names its columns, such as time,rss_kb", line=1)
     if delimiter and len(names) > 1 and not any(map(read_quantity, names)):
         told = ", ".join(names)[:160]
         about = [name for name in names if is_about_memory(name)]

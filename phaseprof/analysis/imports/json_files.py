@@ -10,7 +10,7 @@ import msgspec
 
 from phaseprof.analysis.imports.builder import Builder, tell_left_out
 from phaseprof.analysis.imports.columns import LABELS_OF_PROCESSES, STEPS, TIMES, normal
-from phaseprof.analysis.imports.json_shapes import Row, is_settings, refuse_foreign, rows_in, shape_of
+from phaseprof.analysis.imports.json_shapes import Row, implied_unit, is_settings, refuse_foreign, rows_in, shape_of
 from phaseprof.analysis.imports.limits import fail, iter_lines, read_document
 from phaseprof.analysis.imports.names import is_about_memory
 from phaseprof.analysis.imports.readings import NO_STEP, NO_TIME, Readings
@@ -116,6 +116,10 @@ class _JsonReader:
 
     def add(self, row: Row, *, line: int) -> None:
         """Take in one row."""
+        if line == 1 and not self._what:
+            implied = implied_unit(row)
+            if implied is not None:
+                self._builder = Builder(self._file, self._units.of_format(implied=implied))
         flat = _flatten(row, self._file, line=line)
         step = self._take_step(flat, line=line)
         time_s = self._take_time(flat, line=line)

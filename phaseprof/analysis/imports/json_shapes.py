@@ -10,6 +10,7 @@ from phaseprof.analysis.imports.columns import normal
 from phaseprof.analysis.imports.limits import fail
 from phaseprof.analysis.imports.names import is_about_memory
 from phaseprof.analysis.imports.readings import NO_STEP
+from phaseprof.units import MIB
 
 Row = dict[str, object]
 # How deep a document is searched for its rows, and how many of its lists are looked at.
@@ -148,6 +149,11 @@ def shape_of(document: object) -> Shape | None:
     if not isinstance(document, dict):
         return None
     return next((shape for shape in SHAPES if shape.fits(document)), None)
+
+
+def implied_unit(row: Mapping[str, object]) -> float | None:
+    """Return the factor to bytes that the tool implies which wrote a row, as gpustat does MiB."""
+    return MIB if {"gpus", "query_time"} <= row.keys() else None
 
 
 def rows_in(document: object) -> list[Row] | None:

@@ -17,6 +17,7 @@ MAX_NAMES = 100_000  # a file with more series than this has a value where a nam
 MAX_DOCUMENT_BYTES = 256 << 20  # a JSON document is held whole while it is read
 
 _GZIP = b"\x1f\x8b"
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 class ImportFailure(UsageError):
@@ -33,10 +34,24 @@ def open_binary(file: Path) -> io.BufferedIOBase:
     """Open a file for reading bytes, unpacking gzip by its first two bytes and not by its name."""
     try:
         with file.open("rb") as probe:
-            packed = probe.read(2) == _GZIP
-        return gzip.open(file, "rb") if packed else file.open("rb")
+            start = probe.read(2)
+            if start in _UTF16:
+                return _in_utf8(file, probe)
+        return gzip.open(file, "rb") if start == _GZIP else file.open("rb")
     except OSError as error:
         raise fail(file, error.strerror or "it cannot be opened", "check the path and its permissions") from error
+
+
+def _in_utf8(file: Path, stream: io.BufferedReader) -> io.BytesIO:
+    """Recode what a shell of Windows redirected into a file."""
+    stream.seek(0)
+    content = stream.read(MAX_DOCUMENT_BYTES + 1)
+    if len(content) > MAX_DOCUMENT_BYTES:
+        raise fail(file, "text in UTF-16 over 256 MiB is not read", "give it in UTF-8")
+    try:
+        return io.BytesIO(content.decode("utf-16").encode())
+    except UnicodeDecodeError as error:
+        raise fail(file, "it is not UTF-8 text, nor UTF-16", "give a text export of it") from error
 
 
 def read_start(file: Path, n_bytes: int = 65536) -> bytes:

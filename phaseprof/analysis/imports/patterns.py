@@ -189,6 +189,10 @@ KNOWN_TEXTS = (
         ), prefix="gpu_",
     ),
     KnownText(
+        "kubectl top", re.compile(r"\A\S+ +\d+m +\d+[KMG]i\s*$", re.MULTILINE),
+        (re.compile(r"^(?P<name>\S+) +\d+m +(?P<memory>\d+[KMG]i)\s*$"),), prefix="container_",
+    ),
+    KnownText(
         "gpustat", re.compile(r"^\[\d+\] .*\|\s*\d+\s*/\s*\d+ [MG]i?B", re.MULTILINE),
         (
             re.compile(r"^\[(?P<gpu>\d+)\] .*?\|\s*(?P<memory_used_MiB>\d+)\s*/\s*(?P<memory_total_MiB>\d+) Mi?B"),
