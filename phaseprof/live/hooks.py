@@ -11,7 +11,7 @@ from phaseprof.live.budget import Budget
 class Hooks:
     """Functions to call every so many generations; what they raise is told once, and ends no run."""
 
-    def __init__(self, warn: Callable[[str], None]) -> None:
+    def __init__(self, warn: Callable[[str, str], None]) -> None:
         self._warn = warn
         self._calls: list[tuple[int, Callable[[], object]]] = []
 
@@ -28,4 +28,4 @@ class Hooks:
                         call()
                 except Exception as error:  # noqa: BLE001 - a tracker that is down is no reason to stop
                     raise_the_programs(error)
-                    self._warn(f"an integration failed: {type(error).__name__}: {error}")
+                    self._warn(f"an integration failed: {type(error).__name__}", f": {error}")

@@ -114,7 +114,7 @@ class Sampler:
 
     def stop_for(self, error: Exception) -> None:
         """Sampling failed: the recording says so, and goes on without."""
-        self._recorder.note(f"there are no more samples: {type(error).__name__}: {error}")
+        self._recorder.note(f"there are no more samples: {type(error).__name__}")
 
     def close(self) -> None:
         """End the thread; may be called twice, and from the thread's own program only."""

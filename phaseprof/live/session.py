@@ -449,7 +449,7 @@ class Session:
                 action(text)
             except Exception as error:  # noqa: BLE001 - the user's callable must not stop the training
                 raise_the_programs(error)
-                self.warn(f"on_violation raised {type(error).__name__}: {error}")
+                self.warn(f"on_violation raised {type(error).__name__}", f": {error}")
 
     def describe(self, entry: Watched) -> str:
         """Say what was expected, what was found, since when, and in which phase."""
@@ -463,23 +463,25 @@ class Session:
 
     # --- failures, forks, the end -------------------------------------------------------------------------------------
 
-    def warn(self, text: str) -> None:
-        """Tell the user once, and the recording."""
+    def warn(self, text: str, detail: str = "") -> None:
+        """Tell the user once, and the recording, which does not keep ``detail``: an exception's text may quote data."""
         if text in self._warned or len(self._warned) > 100:
             return
         self._warned.add(text)
         recorder: Recorder | None = getattr(self, "recorder", None)
         if recorder is not None and not recorder.is_closed:
             recorder.note(text)
-        warn_user(text)
+        warn_user(text + detail)
 
     def _pass_on(self, error: BaseException) -> None:
         """Raise what is the program's; an error of ours is told once, and the recording goes on without what failed."""
         raise_the_programs(error)
         if isinstance(error, ExpectationError):
             raise error
-        what = str(error) if isinstance(error, PhaseprofError) else f"{type(error).__name__}: {error}"
-        self.warn(f"a reading failed and is missing ({what})")
+        if isinstance(error, PhaseprofError):
+            self.warn(f"a reading failed and is missing ({error})")
+        else:
+            self.warn(f"a reading failed and is missing ({type(error).__name__})", f": {error}")
 
     def after_fork(self) -> None:
         """In a forked child: a file and a model of its own, opened when it first records something."""

@@ -99,17 +99,17 @@ class TestOrdinaryHolders:
 
     @pytest.mark.parametrize(
         ("key", "shown"),
-        [("loss", "['loss']"), (7, "[7]"), ((3, "x"), "[(3, 'x')]"), (None, "[None]"), (Item, "[<type>]")],
+        [("loss", "['loss']"), (7, "[key]"), ((3, "x"), "[key]"), (None, "[key]"), (Item, "[key]"), ("a b", "[key]")],
     )
     def test_dict_value_under_its_key(self, home, key, shown):
         home.table = {key: Item()}
 
         assert text_of(lambda: home.table[key]).endswith(f".table (dict, 1) {shown} Item")
 
-    def test_long_key_is_cut(self, home):
-        home.table = {"k" * 500: Item()}
+    def test_long_key_is_left_out(self, home):
+        home.table = {"long_" * 9: Item()}
 
-        assert len(text_of(lambda: home.table["k" * 500])) < 200
+        assert text_of(lambda: home.table["long_" * 9]).endswith(".table (dict, 1) [key] Item")
 
     def test_dict_key(self, home):
         home.table = {Item(): 1}
@@ -136,7 +136,7 @@ class TestOrdinaryHolders:
     def test_ordered_dict(self, home):
         home.hooks = collections.OrderedDict({3: Item()})
 
-        assert text_of(lambda: home.hooks[3]).endswith(".hooks (OrderedDict, 1) [3] Item")
+        assert text_of(lambda: home.hooks[3]).endswith(".hooks (OrderedDict, 1) [key] Item")
 
     def test_class_made_at_run_time(self, home):
         home.classes = {"a": type("Config", (), {})}

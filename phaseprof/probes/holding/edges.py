@@ -19,6 +19,7 @@ from typing import Any, cast
 from phaseprof.probes.holding import reading
 from phaseprof.probes.holding.frames import local_name
 from phaseprof.probes.holding.tensor_links import is_tensor, link_name
+from phaseprof.probes.names import bare_name, shown_attribute, shown_key
 
 LRU_CACHE = type(functools.lru_cache(maxsize=1)(lambda: None))
 SUSPENDED: dict[type, str] = {
@@ -26,8 +27,6 @@ SUSPENDED: dict[type, str] = {
     types.CoroutineType: "cr_frame",
     types.AsyncGeneratorType: "ag_frame",
 }
-_PLAIN_KEYS = (str, int, float, bytes, bool, type(None))
-_MAX_KEY = 40
 _EXCEPTION_LINKS = ("__traceback__", "__cause__", "__context__", "args")
 _TORCH_TABLES = frozenset({"_modules", "_parameters", "_buffers"})
 
@@ -57,15 +56,6 @@ def hop(chain: Chain, at: int) -> Hop:
     return (link_name(holder, chain[at + 1]) if is_tensor(holder) else "->"), at + 1
 
 
-def key_text(key: object) -> str:
-    """Return the text of a dict key: its ``repr`` for plain exact types, else the name of its type."""
-    parts = key if type(key) is tuple else (key,)
-    if not all(reading.is_one_of(part, _PLAIN_KEYS) for part in parts):
-        return f"<{reading.type_name(type(key))}>"
-    text = repr(key)
-    return text if len(text) <= _MAX_KEY else text[: _MAX_KEY - 3] + "..."
-
-
 def _position(items: Sequence[object], target: object) -> str:
     """Return ``[-1]`` for one of the newest half of a sequence, counted from its end, else ``[index]``."""
     identities = list(map(id, items))
@@ -93,7 +83,7 @@ def _dict(chain: Chain, at: int) -> Hop | None:
     holder, child = cast("dict[object, object]", chain[at]), chain[at + 1]
     for key, value in list(dict.items(holder)):
         if value is child:
-            return f"[{key_text(key)}]", at + 1
+            return shown_key(key), at + 1
         if key is child:
             return "key", at + 1
     return None
@@ -133,7 +123,7 @@ def _partial(chain: Chain, at: int) -> Hop | None:
         return (f"argument {index}", at + 2) if index is not None else (".args", at + 1)
     if child is partial.keywords:
         name = next((n for n, value in partial.keywords.items() if value is after), None)
-        return (f"argument {name}", at + 2) if name is not None else (".keywords", at + 1)
+        return (f"argument {bare_name(name)}", at + 2) if name is not None else (".keywords", at + 1)
     return None
 
 
@@ -243,8 +233,8 @@ def _entry(namespace: dict[str, object], chain: Chain, at: int, to: int) -> Hop 
         table, after = cast("dict[object, object]", child), chain[to + 1]
         inner = next((key for key, value in list(dict.items(table)) if value is after), None)
         if type(inner) is str:
-            return f".{inner}", to + 1
-    return f".{name}", to
+            return shown_attribute(inner), to + 1
+    return shown_attribute(name), to
 
 
 def _is_torch_module(obj: object) -> bool:

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from phaseprof.probes.holding import reading
-from phaseprof.probes.holding.edges import LRU_CACHE, SUSPENDED, Chain, hop, is_exactly, key_text
+from phaseprof.probes.holding.edges import LRU_CACHE, SUSPENDED, Chain, hop, is_exactly
 from phaseprof.probes.holding.frames import code_name
 from phaseprof.probes.holding.graph import Node
+from phaseprof.probes.names import bare_name, shown_attribute
 
 _PREFERRED_LOCAL_AVOIDS = "self"
 # Equal steps in a row that are told as one.
@@ -103,11 +104,10 @@ def _first(nodes: tuple[Node, ...], chain: Chain) -> tuple[str, int]:
     if root.names is not None:
         names = root.names.get(id(chain[1]), ["?"])
         name = next((n for n in names if n != _PREFERRED_LOCAL_AVOIDS), names[0])
-        return _ended(f"{root.text} local {name}", chain, 1), 1
+        return _ended(f"{root.text} local {bare_name(name)}", chain, 1), 1
     if root.kind == "module global" and type(obj) is dict:
         key = next((key for key, value in list(obj.items()) if value is chain[1]), "?")
-        name = f".{key}" if type(key) is str else f"[{key_text(key)}]"
-        return _ended(f"{root.text}{name}", chain, 1), 1
+        return _ended(f"{root.text}{shown_attribute(key)}", chain, 1), 1
     if root.kind == "class attribute":
         link, at = hop(chain, 0)
         return _ended(f"{root.text}{link}" if link.startswith(".") else f"{root.text} {link}", chain, at), at
