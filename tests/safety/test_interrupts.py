@@ -136,7 +136,7 @@ def test_an_error_of_our_own_is_none_of_the_programs() -> None:
         raise_the_programs(error)
 
 
-def test_what_another_thread_throws_in_reaches_the_program() -> None:
+def test_what_another_thread_throws_in_reaches_the_program(lost: list[str]) -> None:
     """As libraries do that stop a thread when its time is up: an exception appears between two instructions."""
     profiler = Profiler(None, budget=1.0)
     caught: list[type] = []
@@ -153,14 +153,19 @@ def test_what_another_thread_throws_in_reaches_the_program() -> None:
     for _ in range(10):
         thread = threading.Thread(target=program)
         thread.start()
-        time.sleep(0.005)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(
-            ctypes.c_ulong(thread.ident or 0), ctypes.py_object(TimeoutOfTheProgram)
-        )
-        thread.join(timeout=30)
+        for _ in range(100):  # again where it fell into a finalizer of the interpreter's own, which loses it
+            time.sleep(0.005)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                ctypes.c_ulong(thread.ident or 0), ctypes.py_object(TimeoutOfTheProgram)
+            )
+            thread.join(timeout=5)
+            if not thread.is_alive():
+                break
         assert not thread.is_alive()
 
     assert caught == [TimeoutOfTheProgram] * 10
+    assert not [place for place in lost if "phaseprof" in place]
+    assert not [note for note in profiler._model().notes if "reading failed" in note]
     profiler.close()
 
 
