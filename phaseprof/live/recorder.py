@@ -162,12 +162,12 @@ class Recorder:
                 known[name] = number
             return known[name]
 
-    def point(self, label: int, edge: int, items: float = -1.0) -> None:
-        """Record one boundary now.
+    def point(self, label: int, edge: int, items: float = -1.0, now: int = 0) -> None:
+        """Record one boundary now; ``now`` spares a look at the clock.
 
-        Cost: 3.5 µs written to a file, without an accelerator (two shared EPYC cores, Python 3.11).
+        Cost: 4 µs written to a file, without an accelerator (two shared EPYC cores, Python 3.11).
         """
-        now = self._clock()
+        now = now or self._clock()
         try:
             raw = os.pread(self._statm.fd, _STATM_BYTES, 0) if self._statm is not None else self._read_raw()
         except (OSError, ProbeUnavailable) as error:

@@ -320,10 +320,12 @@ class CheckpointScope(_BlockOnly):
     def __init__(self, to: Boundaries, block: Visited) -> None:
         self._to = to
         self._block = block
-        self._open: list[Visit] = []
+        self._open: list[Visit] | None = None
 
     def __enter__(self) -> CheckpointScope:
         if self._to.enabled:
+            if self._open is None:
+                self._open = []
             self._open.append(self._to.enter(self._block, self._to.clock()))
         return self
 

@@ -161,8 +161,9 @@ class Session:
                 self.sampler.opened(label.name)
             weight = -1.0 if label.due == 0 else float(label.take_weight())
             # Before the boundary is recorded: meanwhile other threads run, and theirs need not be recorded as well.
-            label.due = self.pace.next_due(now, self._n_labels)
-            self._record(number, fmt.ENTER, weight, _name_of(around))
+            if self.pace.is_bounded:
+                label.due = self.pace.next_due(now, self._n_labels)
+            self._record(number, fmt.ENTER, weight, _name_of(around), now)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             self._stack.set(around)
             self._pass_on(error)
@@ -185,12 +186,12 @@ class Session:
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             self._pass_on(error)
 
-    def _record(self, number: int, edge: int, items: float, owner: str | None) -> None:
+    def _record(self, number: int, edge: int, items: float, owner: str | None, now: int = 0) -> None:
         """Record a boundary, and let the inspector look; ``owner`` is whose the time before it is."""
         pace = self.pace
         pace.n_points += 1
         if pace.n_points % TIMED_EVERY:
-            self.recorder.point(number, edge, items)
+            self.recorder.point(number, edge, items, now)
             if self.inspector.looks_at_boundaries:
                 self.inspector.at_boundary(owner)
             return
@@ -221,8 +222,9 @@ class Session:
             around: Visit | None = self._stack.get()
             if around is None and not self._declared:
                 self._maybe_turn(number, now)
-            point.due = self.pace.next_due(now, self._n_labels)
-            self._record(number, fmt.POINT, -1.0, _name_of(around) or name)
+            if self.pace.is_bounded:
+                point.due = self.pace.next_due(now, self._n_labels)
+            self._record(number, fmt.POINT, -1.0, _name_of(around) or name, now)
             return CheckpointScope(self, block)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             self._pass_on(error)

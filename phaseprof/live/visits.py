@@ -90,10 +90,14 @@ class Pace:
     Args:
         share: of wall time that measuring may take; ``None``: every visit is recorded.
         clock: nanoseconds, monotonic.
+
+    Attributes:
+        is_bounded: whether there is a share.
     """
 
     def __init__(self, share: float | None, clock: Callable[[], int]) -> None:
         self._part = math.inf if share is None else share * RECORDING_PART
+        self.is_bounded = share is not None
         self._clock = clock
         self._began = clock()
         self._point_ns, self._turn_ns = FIRST_POINT_NS, FIRST_TURN_NS
@@ -129,7 +133,7 @@ class Pace:
 
     def next_due(self, now: int, n_labels: int) -> int:
         """Return when the next visit of a label that is recorded now is to be recorded."""
-        if self._part == math.inf:
+        if not self.is_bounded:
             return 0
         room = CREDIT_NS + self._part * (now - self._began - self.waited_ns) - self._recorded_ns
         if room > RESERVE_NS and self.n_points < FULL_DETAIL:
