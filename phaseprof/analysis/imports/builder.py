@@ -57,6 +57,10 @@ class Builder:
             time_s: when it was taken.
             process: of which process it is, where the file holds several.
         """
+        try:
+            value = float(value)
+        except OverflowError:  # a whole number of hundreds of digits
+            return
         if not math.isfinite(value):
             return
         if metric not in self._named:

@@ -15,6 +15,9 @@ from phaseprof.analysis.imports import limits
 # A reading that belongs to no step, such as one taken before the first generation.
 NO_STEP = -1.0
 NO_TIME = float("nan")
+# What a recording takes: more is no memory of any machine, and no time of this century.
+MOST_VALUE, MOST_TIME_S, MOST_STEP = 1e18, 4e9, 2.0**53
+_LONGEST_NAME = 500
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,7 @@ class Readings:
         notes: what the reader of the run must know about this import.
         are_ordinals: the steps are ordinals of generations already, and stay as they are.
         indices: the user's own name of a step, where the file gives one.
+        n_left_out: values that were left out, since they are larger than a recording can hold.
     """
 
     file: Path
@@ -42,37 +46,42 @@ class Readings:
     notes: list[str] = field(default_factory=list)
     are_ordinals: bool = False
     indices: dict[float, int | str] = field(default_factory=dict)
+    n_left_out: int = 0
     _steps: array[float] = field(default_factory=lambda: array("d"))
     _times: array[float] = field(default_factory=lambda: array("d"))
     _values: array[float] = field(default_factory=lambda: array("d"))
     _points: array[int] = field(default_factory=lambda: array("q"))
     _metrics: array[int] = field(default_factory=lambda: array("q"))
     _names: dict[str, int] = field(default_factory=dict)
+    _numbers: dict[str, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._values)
 
     def add(self, step: float, point: str, metric: str, value: float, *, time_s: float = NO_TIME) -> None:
-        """Take in one reading.
+        """Take in one reading; a value, time or step that no recording can hold was not measured.
 
         Raises:
             ImportFailure: there are more readings or names than a run can have.
         """
         if len(self._values) >= limits.MAX_READINGS:
             raise limits.fail(self.file, f"it has over {limits.MAX_READINGS:,} readings", "import a part of it")
-        self._steps.append(step)
-        self._times.append(time_s)
+        if not -MOST_VALUE <= value <= MOST_VALUE:
+            self.n_left_out += 1
+            return
+        self._steps.append(step if 0 <= step <= MOST_STEP else NO_STEP)
+        self._times.append(time_s if -MOST_TIME_S <= time_s <= MOST_TIME_S else NO_TIME)
         self._values.append(value)
         self._points.append(self._number(point))
         self._metrics.append(self._number(metric))
 
     def _number(self, name: str) -> int:
-        number = self._names.get(name)
+        number = self._numbers.get(name)
         if number is None:
-            if len(self._names) >= limits.MAX_NAMES:
+            if len(self._numbers) >= limits.MAX_NAMES:
                 rule = f"it has over {limits.MAX_NAMES:,} names of points and metrics"
                 raise limits.fail(self.file, rule, "check that the columns are in their places")
-            number = self._names[name] = len(self._names)
+            number = self._numbers[name] = self._names.setdefault(storable(name), len(self._names))
         return number
 
     def metric_names(self) -> list[str]:
@@ -134,6 +143,11 @@ class Readings:
             else:
                 group[2][metric] = self._values[at]
         yield turn
+
+
+def storable(name: str) -> str:
+    """Cut a name of a foreign file to a bound, and replace what UTF-8 cannot hold."""
+    return name[:_LONGEST_NAME].encode("utf-8", "replace").decode("utf-8")
 
 
 def _is_same_time(one: float, other: float) -> bool:

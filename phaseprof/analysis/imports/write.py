@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from phaseprof._version import __version__
-from phaseprof.analysis.imports.readings import NO_STEP, Readings, Turn
+from phaseprof.analysis.imports.readings import NO_STEP, Readings, Turn, storable
 from phaseprof.errors import RecordingError, UsageError
 from phaseprof.recording import format as fmt
 from phaseprof.recording.writer import RecordWriter
@@ -48,8 +48,8 @@ def _write_process(readings: Readings, out: Path, *, rank: int, pid: int, world_
     header = fmt.Header(
         format=fmt.FORMAT_VERSION, phaseprof=__version__, pid=pid, started_unix_s=clock.started_unix_s, started_ns=0,
         page_bytes=4096, rank=rank, world_size=max(world_size, rank + 1),
-        argv=["phaseprof", "import", readings.file.name],
-        settings={"imported_from": readings.file.name, **({"process": readings.name} if readings.name else {})},
+        argv=["phaseprof", "import", storable(readings.file.name)],
+        settings=_settings(readings),
     )  # fmt: skip
     writer = RecordWriter(out, f"rank{rank}-pid{pid}", lambda: fmt.encode(header) + b"\n")
     try:
@@ -64,6 +64,11 @@ def _write_process(readings: Readings, out: Path, *, rank: int, pid: int, world_
             raise RecordingError(f"cannot write {writer.path}: {writer.why_lost}; free some space and import again")
     finally:
         writer.close()
+
+
+def _settings(readings: Readings) -> dict[str, str]:
+    shown = {"imported_from": storable(readings.file.name)}
+    return {**shown, "process": storable(readings.name)} if readings.name else shown
 
 
 class _Clock:
@@ -131,8 +136,10 @@ def _records(readings: Readings, clock: _Clock) -> Iterator[fmt.Record]:
 
 
 def _notes(readings: Readings, clock: _Clock) -> Iterator[str]:
-    yield f"imported from {readings.file.name}"
-    yield from readings.notes
+    yield f"imported from {storable(readings.file.name)}"
+    yield from map(storable, readings.notes)
+    if readings.n_left_out:
+        yield f"{readings.n_left_out:,} values were left out: none of a machine's memory is that large"
     if not clock.is_known:
         yield "the file has no times: rates by the hour and the time until a limit are not known"
 
@@ -156,6 +163,8 @@ class _TurnWriter:
         times = [time_s for _, time_s, _ in turn.groups if time_s == time_s]
         began, ended = (ns(times[0]), ns(times[-1])) if times else (0, 0)
         index = self._indices.get(turn.step, int(turn.step) if turn.step == int(turn.step) else str(turn.step))
+        if isinstance(index, str) or not -(2**63) <= index < 2**63:
+            index = storable(str(index))
         yield fmt.GenerationBegin(began, ordinal, index)
         seconds, items = _seconds(times, following), -1.0
         at_end: dict[str, float] = {}
