@@ -11,6 +11,7 @@ import weakref
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import ModuleType
 from typing import NamedTuple, Protocol
 
@@ -21,6 +22,7 @@ from phaseprof.probes.own import is_own_type, own_tally
 from phaseprof.probes.protocol import Probe
 from phaseprof.probes.typeids import TypeFilter, sift
 from phaseprof.probes.typeinfo import all_classes, hashes_plainly, is_heap_type, type_name
+from phaseprof.probes.uninterrupted import Source, objects_but_tuples, pick, referrers_of, uninterrupted
 
 MAX_REFERRER_CLASSES = 24
 # Nodes followed behind all tensors together, and behind one where tensors are only compared.
@@ -64,7 +66,8 @@ class HeapView:
     def young_objects(self) -> list[object]:
         """The objects of the collector's two young generations, oldest first."""
         if self._young_objects is None:
-            self._young_objects = gc.get_objects(generation=1) + gc.get_objects(generation=0)
+            old, young = (objects_but_tuples(partial(gc.get_objects, n))[0] for n in (1, 0))
+            self._young_objects = old + young
         return self._young_objects
 
     def instances(self, classes: Sequence[type]) -> list[object]:
@@ -74,18 +77,17 @@ class HeapView:
         return [member for cls in classes for member in self._by_type.get(id(cls), ())]
 
     def _sort_by_type(self) -> dict[int, list[object]]:
-        members = TypeFilter(self._types).pick(self._everything())
+        wanted = TypeFilter(self._types)
+        members = wanted.pick(self.young_objects()) if self.young else pick(self._source(), self._types)
         by_type: dict[int, list[object]] = {}
         for member in members:
             by_type.setdefault(id(type(member)), []).append(member)
         return by_type
 
-    def _everything(self) -> list[object]:
-        if self.young:
-            return self.young_objects()
+    def _source(self) -> Source:
         if len(self._types) <= MAX_REFERRER_CLASSES and all(map(is_heap_type, self._types)):
-            return gc.get_referrers(*self._types) if self._types else []
-        return gc.get_objects()
+            return referrers_of(tuple(self._types)) if self._types else list
+        return gc.get_objects
 
     def tensors(self) -> list[object]:
         """The tensors that have a Python object."""
@@ -176,10 +178,9 @@ class ContainerFamily:
         found = self._handle.find() if self._handle is not None else None
         if found is not None:
             return [found]
-        tracked = gc.get_objects()
+        tracked = pick(gc.get_objects, [list, dict, set, deque, OrderedDict, defaultdict, Counter])
         try:
-            kinds = TypeFilter([list, dict, set, deque, OrderedDict, defaultdict, Counter])
-            chosen = [o for o in kinds.pick(tracked) if id(o) == self.identity][:most]
+            chosen = [o for o in tracked if id(o) == self.identity][:most]
         finally:
             tracked.clear()
         return chosen or [o for o in walk.find_untracked([dict]) if id(o) == self.identity][:most]
@@ -215,6 +216,7 @@ def graph_tensors(most: int = 20_000) -> list[object]:
     return list(tensors.tensors_with_graph()[-most:])
 
 
+@uninterrupted
 def graph_nodes() -> dict[str, float]:
     """Count the autograd nodes behind live tensors, each once.
 
@@ -247,6 +249,7 @@ class Census(NamedTuple):
     containers: dict[int, tuple[str, int, int]]
 
 
+@uninterrupted
 def census_figures(containers_from: int | None = None) -> Census:
     """Count tracked objects by exact type, and in the same pass the storages and graphs of the tensors among them.
 
@@ -262,7 +265,7 @@ def census_figures(containers_from: int | None = None) -> Census:
     torch = tensors.loaded_torch()
     ours = own_tally()
     tally, (seen, containers) = sift(
-        gc.get_objects(), tensors.tensor_types(), heap.CONTAINERS if containers_from is not None else ()
+        gc.get_objects, tensors.tensor_types(), heap.CONTAINERS if containers_from is not None else ()
     )
     try:
         if torch is not None:

@@ -13,11 +13,15 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from typing import cast
 
 from phaseprof.probes.heap import container_lengths
+from phaseprof.probes.holding.reading import is_module, module_namespace
 from phaseprof.probes.own import is_own_type
+from phaseprof.probes.typeids import TypeFilter
+from phaseprof.probes.uninterrupted import finished, referrers_of, uninterrupted
 
-_LENGTH_IN_C = frozenset({list, dict, set, deque, OrderedDict, defaultdict, Counter})
-_PASSING: frozenset[object] = frozenset({dict, list, tuple, types.CellType})
-_NOT_OWNERS = frozenset({types.FrameType, type(iter([]))})
+_LENGTH_IN_C = TypeFilter([list, dict, set, deque, OrderedDict, defaultdict, Counter])
+_PASSING = TypeFilter([dict, list, tuple, types.CellType])
+_NOT_OWNERS = TypeFilter([types.FrameType, type(iter([]))])
+_place_of_weakrefs = type.__dict__["__weakrefoffset__"].__get__
 _HOPS = 4
 _MOST_OWNERS = 40
 
@@ -31,6 +35,7 @@ class ContainerHandle:
     Cost: one to three passes over the heap to make (15 ns an object each); a microsecond to read.
     """
 
+    @uninterrupted
     def __init__(self, container: object) -> None:
         self.identity = id(container)
         self._owner: weakref.ref[object] | None = None
@@ -38,13 +43,13 @@ class ContainerHandle:
         level: list[object] = [container]
         try:
             for hops in range(1, _HOPS + 1):
-                referrers = gc.get_referrers(*level)
-                own = [r for r in referrers if r is not level and type(r) not in _NOT_OWNERS]
+                referrers = finished(referrers_of(tuple(level)))
+                own = [r for r in _NOT_OWNERS.leave_out(referrers) if r is not level]
                 self._owner = next((ref for r in own if (ref := _weakly(r)) is not None), None)
                 self._hops = hops
                 if self._owner is not None:
                     return
-                level[:] = [r for r in own if type(r) in _PASSING][:_MOST_OWNERS]
+                level[:] = _PASSING.pick(own)[:_MOST_OWNERS]
                 del referrers, own
                 if not level:
                     return
@@ -69,7 +74,7 @@ class ContainerHandle:
         if owner is None:
             return None
         found = self._descend(owner, self._hops)
-        if found is None and type(owner) is not types.ModuleType:
+        if found is None and not is_module(owner):
             # Once somebody has read the instance's __dict__, its attributes lie one hop further, inside that dict.
             found = self._descend(owner, self._hops + 1)
             self._hops += found is not None
@@ -77,19 +82,18 @@ class ContainerHandle:
 
     def _descend(self, owner: object, hops: int) -> object | None:
         # Never ask a module for its referents: on Python 3.12 that of asyncio hands out objects it has freed.
-        level: list[object] = [vars(owner)] if isinstance(owner, types.ModuleType) else [owner]
-        for _ in range(hops - (type(owner) is types.ModuleType)):
+        level: list[object] = [module_namespace(owner)] if is_module(owner) else [owner]
+        for _ in range(hops - is_module(owner)):
             level = gc.get_referents(*level)
-            found = next((r for r in level if id(r) == self.identity and type(r) in _LENGTH_IN_C), None)
+            found = next((r for r in _LENGTH_IN_C.pick(level) if id(r) == self.identity), None)
             if found is not None:
                 return found
-            level = [r for r in level if type(r) in _PASSING][:10_000]
+            level = _PASSING.pick(level)[:10_000]
         return None
 
 
 def _weakly(owner: object) -> weakref.ref[object] | None:
     """Hold an owner weakly, unless it is ours, a container itself, or of a type that does not allow it."""
-    kind = type(owner)
-    if kind in _LENGTH_IN_C or is_own_type(kind) or not kind.__weakrefoffset__:
+    if _LENGTH_IN_C.pick([owner]) or is_own_type(type(owner)) or not _place_of_weakrefs(type(owner)):
         return None
     return weakref.ref(owner)

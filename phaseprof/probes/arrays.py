@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from phaseprof.probes import own, walk
 from phaseprof.probes.typeids import TypeFilter
 from phaseprof.probes.typeinfo import type_name, with_subclasses
+from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,6 +89,7 @@ def pinned_views(*, max_share: float = 0.5) -> PinnedViews:
     return census_arrays(max_share=max_share).pinned
 
 
+@uninterrupted
 def census_arrays(*, max_share: float = 0.5) -> ArrayCensus:
     """Walk the heap once for every buffer and for what is pinned by views. Cost: that of ``array_buffers``."""
     if "numpy" not in sys.modules:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, cast
 
 from phaseprof.probes.tensors import leaf_test, plain_torch, storages_of
 from phaseprof.probes.typeinfo import mro, namespace
+from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
     import torch
@@ -49,6 +50,7 @@ class GraphReading:
     hooked: int = 0
 
 
+@uninterrupted
 def walk_graph(
     tensors: Sequence[torch.Tensor],
     *,
@@ -86,6 +88,7 @@ def walk_graph(
         walk.clear()
 
 
+@uninterrupted
 def graph_sizes(tensors: Sequence[torch.Tensor], *, max_nodes: int = 20_000) -> list[int]:
     """Return for each tensor how many nodes hang from it, at most ``max_nodes``; shared parts count for each.
 
@@ -105,6 +108,7 @@ def graph_sizes(tensors: Sequence[torch.Tensor], *, max_nodes: int = 20_000) -> 
     return sizes
 
 
+@uninterrupted
 def count_nodes(tensors: Sequence[torch.Tensor], *, max_nodes: int = 200_000) -> int:
     """Return how many nodes hang from all the tensors together, each once, at most ``max_nodes``.
 
@@ -120,6 +124,7 @@ def count_nodes(tensors: Sequence[torch.Tensor], *, max_nodes: int = 200_000) ->
         walk.clear()
 
 
+@uninterrupted
 def leaves_with_graph(tensors: Sequence[torch.Tensor]) -> list[int]:
     """Return the indexes of leaf tensors whose gradient has a graph of its own.
 
@@ -141,6 +146,7 @@ def leaves_with_graph(tensors: Sequence[torch.Tensor]) -> list[int]:
     return found
 
 
+@uninterrupted
 def graph_holding(
     tensors: Sequence[torch.Tensor],
     targets: Collection[int],

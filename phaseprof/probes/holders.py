@@ -18,6 +18,7 @@ from phaseprof.probes.holding.ranking import Candidate, Ranking, size_of
 from phaseprof.probes.holding.reading import type_name
 from phaseprof.probes.holding.search import MAX_WIDTH, Limits, Search
 from phaseprof.probes.holding.steps import steps_of
+from phaseprof.probes.uninterrupted import uninterrupted
 from phaseprof.records import STOPPED, without_numbers
 
 # Levels that a search goes on for after every suspect has a path, to find the one that explains growth.
@@ -69,6 +70,7 @@ def find_holders(
     return [paths[0] for paths in find_holder_choices(suspects, roots=roots, limits=limits, ignore=ignore)]
 
 
+@uninterrupted
 def find_holder_choices(
     suspects: Sequence[object],
     *,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Iterable
-from operator import is_
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -14,6 +13,7 @@ from phaseprof.probes import own, tensors, walk
 from phaseprof.probes.heap import CONTAINERS
 from phaseprof.probes.typeids import TypeFilter
 from phaseprof.probes.typeinfo import c_sizeof, header_bytes, type_name
+from phaseprof.probes.uninterrupted import finished, referrers_of, uninterrupted
 from phaseprof.records import LargeObject
 from phaseprof.units import MIB
 
@@ -32,6 +32,7 @@ class _Candidate(NamedTuple):
     detail: str
 
 
+@uninterrupted
 def large_objects(min_bytes: int = 10 * MIB, limit: int = 20) -> list[LargeObject]:
     """List the objects whose own memory is at least ``min_bytes``, largest first.
 
@@ -118,11 +119,6 @@ def _first_holder(faces: list[object], holders: dict[int, str]) -> str:
     return next((holders[id(face)] for face in faces if id(face) in holders), "")
 
 
-def _are_arguments(referrer: object, objects: list[object]) -> bool:
-    """Say whether a referrer is the tuple of our own call's arguments, which Python 3.13 lists among the others."""
-    return type(referrer) is tuple and len(referrer) == len(objects) and all(map(is_, referrer, objects))
-
-
 def _holders(found: list[_Candidate]) -> dict[int, str]:
     """Name the type of one direct referrer of each face, in one pass over the heap."""
     objects = [face for candidate in found for face in candidate.faces]
@@ -131,13 +127,12 @@ def _holders(found: list[_Candidate]) -> dict[int, str]:
     ours = {id(objects), *(id(candidate.faces) for candidate in found)}
     wanted = frozenset(map(id, objects))
     modules = {id(vars(m)): name for name, m in reversed(list(sys.modules.items())) if type(m) is ModuleType}
-    referrers = gc.get_referrers(*objects)
+    referrers = finished(referrers_of(tuple(objects)))
     holders: dict[int, str] = {}
     try:
         for referrer in referrers:
             if (
                 id(referrer) in ours
-                or _are_arguments(referrer, objects)
                 or own.is_own_type(type(referrer))
                 or issubclass(type(referrer), (FrameType, ModuleType))
             ):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 
 from phaseprof.probes import census
 from phaseprof.probes.typeinfo import mro, namespace, with_subclasses
+from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
     import torch
@@ -46,6 +47,7 @@ def live_tensors() -> list[torch.Tensor]:
     return census.instances(tensor_types())  # type: ignore[return-value]  # instances of Tensor's family
 
 
+@uninterrupted
 def storage_sizes() -> dict[int, tuple[int, str]]:
     """Return bytes and device of every live storage, keyed by the storage's address, each once.
 

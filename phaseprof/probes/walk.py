@@ -7,7 +7,6 @@ containers (and running functions' locals) that refer to them, through as many u
 from __future__ import annotations
 
 import gc
-import inspect
 import sys
 import types
 from collections.abc import Iterable, Sequence
@@ -15,29 +14,38 @@ from itertools import chain, compress, islice, repeat
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, cast
 
+from phaseprof.probes.locals import local_values
 from phaseprof.probes.own import is_own_frame
-from phaseprof.probes.typeids import TypeFilter, tally_ids, type_ids
+from phaseprof.probes.typeids import TypeFilter, tally
 from phaseprof.probes.typeinfo import untracked, with_subclasses
+from phaseprof.probes.uninterrupted import objects_but_tuples
 
 if TYPE_CHECKING:
     import numpy as np
 
 # Large enough that the call's own cost vanishes, small enough that the list of referents stays in the cache.
 _CHUNK = 2048
+_TUPLES = TypeFilter([tuple])
 
 
 class Tracked:
-    """The objects that the collector tracks with the ids of their types, for passes that share them.
+    """The objects that the collector tracks, tuples left out, for passes that share them.
 
-    A context manager: what it holds is dropped at the end.
+    Tuples are left out since another thread may be building one: ``reach`` finds the finished ones through what holds
+    them.  A context manager: what it holds is dropped at the end.  Used in functions that are ``uninterrupted``.
 
-    Cost: 45 ns an object for the collector's list, 35 for the types and 20 to count them.
+    Attributes:
+        objects: the objects.
+        n_objects: how many the collector tracks, tuples included.
+        tally: how many there are of each type, tuples included.
+
+    Cost: 60 ns an object and 25 to count it.
     """
 
     def __init__(self) -> None:
-        self.objects: list[object] = gc.get_objects()
-        self.type_ids = type_ids(self.objects)
-        self.tally = tally_ids(self.type_ids)
+        self.objects, classes = objects_but_tuples()
+        self.n_objects = len(classes)
+        self.tally = tally(classes)
         self._present = frozenset(id(cls) for cls, _ in self.tally)
 
     def __enter__(self) -> Tracked:
@@ -47,8 +55,8 @@ class Tracked:
         self.objects.clear()
 
     def pick(self, wanted: Iterable[type]) -> list[object]:
-        """Return the objects of exact types; no pass is made for types that none has."""
-        return TypeFilter(cls for cls in wanted if id(cls) in self._present).pick(self.objects, self.type_ids)
+        """Return the objects of exact types, but no tuples; no pass is made for types that none has."""
+        return TypeFilter(cls for cls in wanted if id(cls) in self._present).pick(self.objects)
 
 
 class _LargeBuffers:
@@ -64,23 +72,24 @@ class _LargeBuffers:
 
     def pick(self, objects: Sequence[object]) -> list[object]:
         """Return the objects of wanted types, of buffers those that may be large."""
-        ids = type_ids(objects)
-        buffers = cast("list[str]", self._buffers.pick(objects, ids))
-        return [*self._others.pick(objects, ids), *compress(buffers, map(self._is_long, map(len, buffers)))]
+        classes = list(map(type, objects))
+        buffers = cast("list[str]", self._buffers.pick(objects, classes))
+        return [*self._others.pick(objects, classes), *compress(buffers, map(self._is_long, map(len, buffers)))]
 
 
 def reach(tracked: Tracked, *, wanted: Iterable[type], min_bytes: int = 0) -> list[object]:
-    """Find the untracked objects of wanted types behind tracked ones, each once.
+    """Find the untracked objects of wanted types behind tracked ones, and tuples, each once.
 
     Args:
         tracked: where to start.
-        wanted: exact types to return; ``dict`` and ``tuple`` may be among them.
+        wanted: exact types to return; ``dict`` may be among them, and ``tuple``: then tracked ones are found too.
         min_bytes: most strings, bytes and bytearrays that take less are left out, and cost little.
 
     Returns:
         The objects; the caller must drop the list at once.
 
-    Cost: about 300 ns a tracked object, of which a third is the collector's and the rest is looking at types.
+    Cost: about 300 ns a tracked object, of which a third is the collector's and the rest is looking at types; 150 ns
+    a tuple.
     """
     wanted = list(wanted)
     arrays = array_types()
@@ -92,8 +101,7 @@ def reach(tracked: Tracked, *, wanted: Iterable[type], min_bytes: int = 0) -> li
     latest: list[object] = []
     try:
         _gather(found, _askable(tracked), look)
-        found.pop(id(tracked.type_ids), None)  # ours
-        _merge(found, running_locals(tracked.objects), look)
+        _merge(found, running_locals(), look)
         _merge(found, array_items(tracked.pick(arrays)), look)
         if has_strings:
             _merge(found, dict_keys(tracked.pick([dict])), look)
@@ -114,7 +122,7 @@ def reach(tracked: Tracked, *, wanted: Iterable[type], min_bytes: int = 0) -> li
 def find_untracked(wanted: Iterable[type]) -> list[object]:
     """Find every reachable instance of exact types that the collector does not track; the caller drops the list."""
     with Tracked() as tracked:
-        return reach(tracked, wanted=wanted)
+        return list(untracked(reach(tracked, wanted=wanted)))
 
 
 def _askable(tracked: Tracked) -> list[object]:
@@ -126,25 +134,23 @@ def _askable(tracked: Tracked) -> list[object]:
     if sys.version_info[:2] != (3, 12):
         return tracked.objects
     modules = TypeFilter(cls for cls, _ in tracked.tally if issubclass(cls, types.ModuleType))
-    return list(compress(tracked.objects, (~modules.where(tracked.type_ids)).tolist()))
+    return modules.leave_out(tracked.objects)
 
 
 def _gather(found: dict[int, object], holders: Sequence[object], look: TypeFilter | _LargeBuffers) -> None:
-    """Add to ``found`` what the holders refer to, if it is of interest and the collector does not track it."""
+    """Add to ``found`` what the holders refer to, if it is of interest and was not listed."""
     for start in range(0, len(holders), _CHUNK):
         _merge(found, gc.get_referents(*holders[start : start + _CHUNK]), look)
 
 
 def _merge(found: dict[int, object], referents: Sequence[object], look: TypeFilter | _LargeBuffers) -> None:
-    hidden = list(untracked(look.pick(referents)))
+    picked = look.pick(referents)
+    hidden = [*_TUPLES.pick(picked), *untracked(_TUPLES.leave_out(picked))]
     found.update(zip(map(id, hidden), hidden, strict=True))
 
 
-def running_locals(listed: Sequence[object] = ()) -> list[object]:
+def running_locals() -> list[object]:
     """Return the values of local variables of every running function but ours; the caller drops the list.
-
-    Args:
-        listed: the collector's objects, where the caller holds them: its references are not the program's.
 
     On Python 3.11 and later no container that the collector knows refers to them. Values on the evaluation stack
     (the iterable of a running loop) cannot be seen.
@@ -156,29 +162,14 @@ def running_locals(listed: Sequence[object] = ()) -> list[object]:
         while frames:
             frame = frames.pop()
             while frame is not None:
-                if frame.f_code.co_flags & inspect.CO_OPTIMIZED and not is_own_frame(frame):
-                    values += _local_values(frame, listed)
+                if not is_own_frame(frame):
+                    values += [value for _, value in local_values(frame) or ()]
                 frame = frame.f_back
         return values
     finally:
         # This function's own frame is among them: a variable that still named it would be a cycle, and keep all locals.
         frames.clear()
         del frame
-
-
-def _local_values(frame: types.FrameType, listed: Sequence[object]) -> list[object]:
-    if sys.version_info < (3, 11):
-        return gc.get_referents(frame)
-    if sys.version_info >= (3, 13):
-        return list(frame.f_locals.values())
-    # Up to 3.12 the mapping is a copy that the frame keeps, and with it every value, until the function ends: empty it,
-    # unless the function asked for its ``locals()`` itself and holds the same dict (references: frame, ours, argument).
-    snapshot = frame.f_locals
-    values = list(snapshot.values())
-    held = sys.getrefcount(snapshot)
-    if type(snapshot) is dict and (held <= 3 or (held == 4 and any(map(is_, listed, repeat(snapshot))))):
-        snapshot.clear()
-    return values
 
 
 def dict_keys(dicts: Iterable[object]) -> list[object]:

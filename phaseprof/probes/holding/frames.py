@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from types import CodeType, FrameType
-from typing import cast
 
 from phaseprof.probes.holding.reading import is_our_code
-
-_CO_OPTIMIZED = 0x1
-# Up to 3.12 ``frame.f_locals`` of a function fills a dictionary that the frame keeps; from 3.13 on it is a view.
-_LOCALS_ARE_A_COPY = sys.version_info < (3, 13)
+from phaseprof.probes.locals import local_values
 
 
 @dataclass
@@ -26,6 +21,7 @@ class RunningFrame:
         depth: 0 for the outermost frame of the thread.
         ours: the frame belongs to phaseprof; its locals hold nothing that counts.
         names: id of a value to the names of the locals that hold it.
+        is_read: the locals were looked at; not every interpreter allows that without writing into the frame.
     """
 
     label: str
@@ -33,6 +29,7 @@ class RunningFrame:
     depth: int
     ours: bool
     names: dict[int, list[str]] = field(default_factory=dict)
+    is_read: bool = True
 
 
 def code_label(code: CodeType) -> str:
@@ -45,30 +42,9 @@ def code_name(code: CodeType) -> str:
     return str(getattr(code, "co_qualname", code.co_name))
 
 
-def local_values(frame: FrameType) -> Iterator[tuple[str, object]]:
-    """Yield the name and value of every local, and leave nothing behind in the frame.
-
-    The dictionary that Python 3.10 to 3.12 fill for ``f_locals`` would keep every local alive for as long as the
-    function runs, so what was filled in is taken out again, unless somebody else holds that dictionary too.
-    """
-    namespace = cast("Mapping[str, object]", frame.f_locals)
-    code = frame.f_code
-    if not code.co_flags & _CO_OPTIMIZED:
-        if namespace is not frame.f_globals:
-            yield from list(namespace.items())
-        return
-    names = (*code.co_varnames, *code.co_cellvars, *code.co_freevars)
-    found = [(name, namespace[name]) for name in names if name in namespace]
-    if _LOCALS_ARE_A_COPY and sys.getrefcount(namespace) <= 3:
-        copy = cast("dict[str, object]", namespace)
-        for name in names:
-            copy.pop(name, None)
-    yield from found
-
-
 def local_name(frame: FrameType, target: object) -> str | None:
     """Return the name of the local that holds ``target``, or ``None``."""
-    return next((name for name, value in local_values(frame) if value is target), None)
+    return next((name for name, value in local_values(frame) or () if value is target), None)
 
 
 def running_frames() -> list[RunningFrame]:
@@ -101,6 +77,8 @@ def _chain(frame: FrameType | None) -> list[RunningFrame]:
 def _read(frame: FrameType) -> RunningFrame:
     code = frame.f_code
     read = RunningFrame(code_label(code), code.co_filename, 0, is_our_code(code))
-    for name, value in local_values(frame):
+    found = local_values(frame)
+    read.is_read = found is not None
+    for name, value in found or ():
         read.names.setdefault(id(value), []).append(name)
     return read

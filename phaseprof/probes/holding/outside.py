@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import gc
 import types
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from phaseprof.probes.autograd import leaves_with_graph
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from phaseprof.probes.holding.search import Search
 
 _LOOP_LENGTH = 6
+_NAMED_FUNCTIONS = 3
 
 
 def explain_orphan(node: Node, search: Search) -> Root:
@@ -35,7 +37,7 @@ def explain_orphan(node: Node, search: Search) -> Root:
     known = (found for found in above if found.expanded and not found.truncated)
     held = next((found for found in known if search.unaccounted(found)), None)
     if held is not None:
-        held.root = _outside(held, search.unaccounted(held))
+        held.root = _outside(held, search.unaccounted(held), search.functions_not_read)
         return held.root
     if search.stopped or any(found.truncated or not found.expanded for found in above):
         return _give(node, Root(STOPPED, "?", 0.0, "the search stopped before it met a root"))
@@ -56,7 +58,7 @@ def _give(node: Node, root: Root) -> Root:
     return root
 
 
-def _outside(node: Node, count: int) -> Root:
+def _outside(node: Node, count: int, not_read: Sequence[str]) -> Root:
     kind = type(node.obj)
     number = "1 reference is" if count == 1 else f"{count} references are"
     reason = f"no Python object explains it; {number} held outside Python"
@@ -68,6 +70,9 @@ def _outside(node: Node, count: int) -> Root:
         return Root("generator", "suspended", 0.0, reason + " (a running loop may be drawing from it)")
     if kind is types.CoroutineType:
         return Root("coroutine", "suspended", 0.0, reason)
+    if not_read:
+        names = " or ".join(dict.fromkeys(not_read[:_NAMED_FUNCTIONS]))
+        return Root(OUTSIDE, f"perhaps a local of {names}, not looked at", 0.0, reason)
     if is_tensor(node.obj):
         return Root(OUTSIDE, OUTSIDE, 0.0, reason + _by_torch(node.obj))
     return Root(OUTSIDE, OUTSIDE, 0.0, reason)

@@ -11,6 +11,7 @@ import types
 from collections import deque
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 CONTAINER_BASES: tuple[type, ...] = (list, dict, tuple, set, frozenset, deque)
 
@@ -55,6 +56,11 @@ def module_namespace(module: types.ModuleType) -> dict[str, object]:
     return found
 
 
+def is_module(obj: object) -> TypeGuard[types.ModuleType]:
+    """Say whether the object is a module; libraries put others into ``sys.modules`` that only claim to be one."""
+    return issubclass(type(obj), types.ModuleType)
+
+
 def is_ours(cls: type) -> bool:
     """Say whether phaseprof itself defined the class: its records hold nothing that counts."""
     name = class_module(cls)
@@ -74,7 +80,7 @@ def is_unsafe(obj: object) -> bool:
     reference and takes it away, which frees them a second time and makes the next collection loop for ever. A
     module's namespace is a root of its own, so nothing is lost but what C keeps in the state of an extension.
     """
-    return issubclass(type(obj), types.ModuleType)
+    return is_module(obj)
 
 
 def instance_namespace(obj: object) -> dict[str, object] | None:

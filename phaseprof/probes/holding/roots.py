@@ -10,7 +10,14 @@ from contextvars import Context
 
 from phaseprof.probes.holding.frames import RunningFrame, running_frames
 from phaseprof.probes.holding.graph import Node, Root
-from phaseprof.probes.holding.reading import class_attributes, class_module, is_ours, module_namespace, type_name
+from phaseprof.probes.holding.reading import (
+    class_attributes,
+    class_module,
+    is_module,
+    is_ours,
+    module_namespace,
+    type_name,
+)
 from phaseprof.records import OUTSIDE
 
 # The interpreter's own registries (``threading._active``, the executors' queues, logging's tables, ``sys.last_exc``)
@@ -31,7 +38,7 @@ def module_penalty(name: str) -> float:
     if top in sys.stdlib_module_names:
         return BOOKKEEPING
     module = sys.modules.get(top)
-    origin = module_namespace(module).get("__file__") if isinstance(module, types.ModuleType) else None
+    origin = module_namespace(module).get("__file__") if is_module(module) else None
     return LIBRARY if type(origin) is str and _is_library(origin) else 0.0
 
 
@@ -47,13 +54,19 @@ def _is_library(filename: str) -> bool:
 
 
 class Roots:
-    """Every place at which a search may stop, read once when it starts; holds ids and text only."""
+    """Every place at which a search may stop, read once when it starts; holds ids and text only.
+
+    Attributes:
+        ours: ids of what our own running functions hold.
+        not_read: names of the program's running functions whose locals were not looked at, innermost first.
+    """
 
     def __init__(self, named: Mapping[str, object] | None = None) -> None:
         self._named = {id(obj): name for name, obj in (named or {}).items()}
         self._modules = _module_namespaces()
         self.ours: set[int] = set()
         self._locals: dict[int, list[Node]] = {}
+        self.not_read: list[str] = []
         for frame in running_frames():
             self._add_frame(frame)
 
@@ -62,6 +75,8 @@ class Roots:
             self.ours.update(frame.names)
             node = Node(None, 0)
         else:
+            if not frame.is_read and not file_penalty(frame.filename):
+                self.not_read.append(frame.label.rpartition(" ")[2])
             penalty = file_penalty(frame.filename) + 1.0 + min(frame.depth, 50) / 50
             node = Node(None, 0, Root("local of a running function", frame.label, penalty, "", frame.names))
         for identity in frame.names:
@@ -102,10 +117,10 @@ class Roots:
 def _module_namespaces() -> dict[int, str]:
     found = {}
     for name, module in list(sys.modules.items()):
-        if isinstance(module, types.ModuleType) and type(name) is str:
+        if is_module(module) and type(name) is str:
             found[id(module_namespace(module))] = name
     main = sys.modules.get("__main__")
-    if isinstance(main, types.ModuleType):  # a program may be registered under a second name
+    if is_module(main):  # a program may be registered under a second name
         found[id(module_namespace(main))] = "__main__"
     return found
 
@@ -113,7 +128,7 @@ def _module_namespaces() -> dict[int, str]:
 def is_importable(cls: type) -> bool:
     """Say whether the class is reached by its own module and qualified name, so that it lives as long as they do."""
     module = sys.modules.get(class_module(cls))
-    if not isinstance(module, types.ModuleType):
+    if not is_module(module):
         return False
     names = str(type.__dict__["__qualname__"].__get__(cls)).split(".")
     found: object = module_namespace(module).get(names[0])

@@ -16,6 +16,7 @@ from phaseprof.probes.holding.reading import is_our_code, is_unsafe
 from phaseprof.probes.holding.roots import Roots, is_record
 from phaseprof.probes.holding.tensor_links import may_be_held_by_torch, parents_in_torch, references_in_cpp
 from phaseprof.probes.holding.untracked import parents_not_tracked
+from phaseprof.probes.uninterrupted import finished, referrers_of
 
 # ``gc.get_referrers`` compares each reference in the heap with each argument in turn; up to 64 arguments a pass stays
 # within four times the price of one (0.6 million objects: 9 ms for 1, 19 for 30, 40 for 60).
@@ -96,6 +97,11 @@ class Search:
                 break
         self.stopped = True
 
+    @property
+    def functions_not_read(self) -> Sequence[str]:
+        """Names of the program's running functions whose locals were not looked at, innermost first."""
+        return self._roots.not_read
+
     def unaccounted(self, node: Node) -> int:
         """Return how many references to the node's object nothing in Python explains; 0 for immortal objects."""
         count = sys.getrefcount(node.obj) - _OWN_REFERENCES
@@ -118,8 +124,7 @@ class Search:
             return []
         by_id = {id(node.obj): node for node in frontier}
         targets = tuple(node.obj for node in frontier)
-        # A tuple is handed over as it is; of a list Python 3.13 makes one that is then found among the referrers.
-        referrers = [found for found in gc.get_referrers(*targets) if found is not targets]
+        referrers = [found for found in finished(referrers_of(targets)) if found is not targets]
         del targets
         found = self._attach(referrers, by_id, level)
         for node in frontier:

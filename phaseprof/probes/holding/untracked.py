@@ -13,6 +13,7 @@ from itertools import compress, filterfalse
 from operator import attrgetter
 
 from phaseprof.probes.holding.reading import is_unsafe
+from phaseprof.probes.uninterrupted import finished
 
 _CHUNK = 20_000
 _MAX_HOPS = 8
@@ -30,7 +31,7 @@ def parents_not_tracked(targets: Collection[int]) -> list[tuple[object, object]]
     # By id: to look a stranger's type up in a set would ask its metaclass for a hash.
     kinds = frozenset({id(tuple), id(dict), id(array)})
     pairs: list[tuple[object, object]] = []
-    everything = gc.get_objects()
+    everything = finished(gc.get_objects)
     try:
         for start in range(0, len(everything), _CHUNK):
             safe = filterfalse(is_unsafe, everything[start : start + _CHUNK])
