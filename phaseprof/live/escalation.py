@@ -9,16 +9,18 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from phaseprof.live.budget import Budget, WholeTurns
 from phaseprof.live.dead import collect
 from phaseprof.live.families import Family, HeapView, TypeFamily, read_together
 from phaseprof.live.investigation import Investigation, holder_record
 from phaseprof.live.ledger import UNSEEN, PhaseShare, are_enough
-from phaseprof.live.retained import graph_bytes, item_after, item_of, own_bytes
-from phaseprof.probes.holders import HolderPath, common_path, find_holder_choices
-from phaseprof.probes.holding.search import Limits
+from phaseprof.live.retained import item_after
+from phaseprof.live.survivors import Held, search_holders
+from phaseprof.probes.holders import common_path
 from phaseprof.probes.own import own_ids
+from phaseprof.probes.uninterrupted import uninterrupted
 from phaseprof.recording import format as fmt
 from phaseprof.records import GARBAGE, NO_ROOT, STOPPED
 
@@ -129,6 +131,7 @@ class Escalation:
                 if value is not None:
                     self.open[key].deltas.see(value, owner)
 
+    @uninterrupted
     def _read(self, owner: str | None, *, complete: bool = False) -> None:
         """Read every investigation that follows births.
 
@@ -295,23 +298,18 @@ class Escalation:
     # --- holders ----------------------------------------------------------------------------------------------------
 
     def _find_holders(self, ready: Sequence[Investigation], *, deadline_s: float) -> None:
-        asked: list[object] = []
-        spans: list[tuple[Investigation, int, int]] = []
+        # What is recorded may be written at once, and while it is, other threads run: not while survivors are held.
+        add, held_back = self._add, list[fmt.Record]()
+        self._add = held_back.append
         try:
-            with HeapView([i.family for i in ready if i.family is not None], young=False) as view:
-                for one in ready:
-                    begin = len(asked)
-                    asked += self._survivors_of(one, view, most=max(ASKED, min(SAMPLED, TOGETHER // len(ready))))
-                    spans.append((one, begin, len(asked)))
-            choices = find_holder_choices(asked, limits=Limits(deadline_s=deadline_s), ignore=[id(asked)])
-            for one, begin, end in spans:
-                each = graph_bytes(asked[begin:end]) if one.key == "graph" else own_bytes(asked[begin:end])
-                item, length = "", -1
-                if one.container is not None and end > begin:
-                    item, length = item_of(asked[begin]), len(asked[begin])  # type: ignore[arg-type]  # exact builtins
-                self._tell_holder(one, choices[begin:end], each, item, length)
+            most = max(ASKED, min(SAMPLED, TOGETHER // len(ready)))
+            found = search_holders(ready, partial(self._survivors_of, most=most), deadline_s)
         finally:
-            asked.clear()
+            self._add = add
+            for record in held_back:
+                add(record)
+        for each in found:
+            self._tell_holder(each)
 
     def _survivors_of(self, one: Investigation, view: HeapView, *, most: int) -> list[object]:
         if one.container is not None:
@@ -338,9 +336,8 @@ class Escalation:
         if shares:
             self._record_shares(one, shares)
 
-    def _tell_holder(
-        self, one: Investigation, choices: Sequence[Sequence[HolderPath]], each: int, item: str, length: int
-    ) -> None:
+    def _tell_holder(self, found: Held) -> None:
+        one, choices, each, item, length = found
         firsts = [paths[0] for paths in choices if paths]
         if not firsts:
             self._close(one)
@@ -401,6 +398,7 @@ class Escalation:
         return may
 
     @staticmethod
+    @uninterrupted
     def _identities(followed: Sequence[Family]) -> dict[str, dict[int, int]]:
         with HeapView(followed, young=False) as view:
             return {family.key: family.identities(view) for family in followed}

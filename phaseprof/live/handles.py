@@ -16,7 +16,7 @@ from phaseprof.probes.heap import container_lengths
 from phaseprof.probes.holding.reading import is_module, module_namespace
 from phaseprof.probes.own import is_own_type
 from phaseprof.probes.typeids import TypeFilter
-from phaseprof.probes.uninterrupted import finished, referrers_of, uninterrupted
+from phaseprof.probes.uninterrupted import referrers, uninterrupted
 
 _LENGTH_IN_C = TypeFilter([list, dict, set, deque, OrderedDict, defaultdict, Counter])
 _PASSING = TypeFilter([dict, list, tuple, types.CellType])
@@ -43,14 +43,13 @@ class ContainerHandle:
         level: list[object] = [container]
         try:
             for hops in range(1, _HOPS + 1):
-                referrers = finished(referrers_of(tuple(level)))
-                own = [r for r in _NOT_OWNERS.leave_out(referrers) if r is not level]
+                own = [r for r in _NOT_OWNERS.leave_out(referrers(tuple(level))) if r is not level]
                 self._owner = next((ref for r in own if (ref := _weakly(r)) is not None), None)
                 self._hops = hops
                 if self._owner is not None:
                     return
                 level[:] = _PASSING.pick(own)[:_MOST_OWNERS]
-                del referrers, own
+                del own
                 if not level:
                     return
         finally:

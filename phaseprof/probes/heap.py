@@ -80,9 +80,9 @@ def read_heap(
     Trap: the walk writes the reference count of every object that it meets; pages that forked children share with this
     process are copied by it.
     """
-    reached: list[object] = []
-    found: list[np.ndarray] = []
     with walk.Tracked() as tracked:
+        reached: list[object] = []
+        found: list[np.ndarray] = []
         try:
             if containers or arrays or strings:
                 wanted = _untracked_types(containers=containers, arrays=arrays, strings=strings)

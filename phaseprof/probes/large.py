@@ -13,7 +13,7 @@ from phaseprof.probes import own, tensors, walk
 from phaseprof.probes.heap import CONTAINERS
 from phaseprof.probes.typeids import TypeFilter
 from phaseprof.probes.typeinfo import c_sizeof, header_bytes, type_name
-from phaseprof.probes.uninterrupted import finished, referrers_of, uninterrupted
+from phaseprof.probes.uninterrupted import referrers, uninterrupted
 from phaseprof.records import LargeObject
 from phaseprof.units import MIB
 
@@ -127,10 +127,10 @@ def _holders(found: list[_Candidate]) -> dict[int, str]:
     ours = {id(objects), *(id(candidate.faces) for candidate in found)}
     wanted = frozenset(map(id, objects))
     modules = {id(vars(m)): name for name, m in reversed(list(sys.modules.items())) if type(m) is ModuleType}
-    referrers = finished(referrers_of(tuple(objects)))
+    found = referrers(tuple(objects))
     holders: dict[int, str] = {}
     try:
-        for referrer in referrers:
+        for referrer in found:
             if (
                 id(referrer) in ours
                 or own.is_own_type(type(referrer))
@@ -143,4 +143,4 @@ def _holders(found: list[_Candidate]) -> dict[int, str]:
                 holders.setdefault(held, label)
         return holders
     finally:
-        referrers.clear()
+        found.clear()

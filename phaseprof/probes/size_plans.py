@@ -14,6 +14,7 @@ from operator import eq, is_
 from typing import NamedTuple
 
 from phaseprof.probes import tensors, walk
+from phaseprof.probes.arrays import BufferLocator
 from phaseprof.probes.own import is_own_type
 from phaseprof.probes.typeinfo import (
     c_sizeof,
@@ -59,6 +60,7 @@ class Planner:
 
     def __init__(self) -> None:
         self._plans: dict[int, Plan | None] = {}
+        self._locator: BufferLocator | None = None
         self._hash_plainly = types_hash_plainly()
         self._not_owned = frozenset(map(id, _NOT_OWNED))
         self._atoms = frozenset(map(id, _SIZED_EXPORTERS))
@@ -66,6 +68,12 @@ class Planner:
         self._tensors = frozenset(map(id, tensors.tensor_types()))
         torch = tensors.loaded_torch()
         self._storages = frozenset(map(id, with_subclasses([torch._C.StorageBase]))) if torch else frozenset()
+
+    def locator(self) -> BufferLocator:
+        """Return what finds the owner of an array's memory; numpy must be loaded."""
+        if self._locator is None:
+            self._locator = BufferLocator()
+        return self._locator
 
     def of(self, cls: type) -> Plan | None:
         """Return the plan for an exact type; ``None`` where objects of it belong to nobody in particular."""

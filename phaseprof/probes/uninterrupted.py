@@ -19,10 +19,10 @@ import sys
 import time
 from _thread import _count as count_other_threads
 from _thread import get_ident
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from functools import partial
-from itertools import compress, starmap
+from itertools import chain, compress, starmap
 from operator import eq, is_, is_not, methodcaller
 from typing import Any, TypeVar, cast
 
@@ -32,7 +32,9 @@ __all__ = [
     "objects_but_tuples",
     "pick",
     "pick_values",
+    "referrers",
     "referrers_of",
+    "sorted_out",
     "types_of",
     "uninterrupted",
 ]
@@ -73,13 +75,42 @@ def in_one_call(*steps: Callable[[], object]) -> None:
         deque(map(_call, steps), maxlen=0)
 
 
-def filling(target: list[Any], source: Source) -> Callable[[], object]:
-    """Return a step for ``in_one_call`` that fills a list with what a C function returns."""
-    return partial(any, map(target.extend, map(_call, (source,))))
+class _Hands(dict[str, "list[Any]"]):
+    """Lists that the steps of one call make and read, by name.
+
+    None of them exists before its step, so that the collector's list contains neither itself nor another one of them:
+    such a ring would keep the program's objects until the next collection.
+    """
+
+    def make(self, name: str, items: Iterable[Any]) -> Callable[[], object]:
+        """Return a step that makes a list of what an iterator gives."""
+        return partial(any, map(partial(self.__setitem__, name), map(list, (items,))))
+
+    def fill(self, name: str, source: Source) -> Callable[[], object]:
+        """Return a step that keeps the list that a C function makes."""
+        return partial(any, map(partial(self.__setitem__, name), map(_call, (source,))))
+
+    def read(self, name: str) -> Iterable[Any]:
+        """Return an iterator over a list that an earlier step makes."""
+        return chain.from_iterable(map(self.__getitem__, (name,)))
+
+    def chosen(self, name: str, are_wanted: Iterable[object]) -> Iterable[Any]:
+        """Return an iterator over those items of such a list for which another iterator gives a true value."""
+        # One item more, so that the other one is read to its end, too: it would go on to hold what it reads from.
+        return compress(chain(self.read(name), (None,)), are_wanted)
+
+    def of_types(self, name: str, wanted: Iterable[type]) -> Iterable[Any]:
+        """Return an iterator over the objects of exact types in such a list."""
+        ids = frozenset(map(id, wanted))
+        return self.chosen(name, map(ids.__contains__, map(id, map(type, self.read(name)))))
+
+    def drop(self, name: str) -> Callable[[], object]:
+        """Return a step that lets go of a list."""
+        return partial(self.__delitem__, name)
 
 
 def referrers_of(targets: tuple[object, ...]) -> Source:
-    """Return a source of what refers to some objects; the tuple itself is not among it.
+    """Return a source of what refers to some objects; from Python 3.13 on the tuple itself is among it.
 
     Cost: 15 to 70 ns for each object of the heap, by the number of targets.
     """
@@ -90,14 +121,12 @@ def referrers_of(targets: tuple[object, ...]) -> Source:
 def types_of(source: Source) -> list[type]:
     """Return the exact type of each object that a C function lists, such as ``gc.get_objects``.
 
-    Cost: 25 ns an object, 8 bytes each.
+    Cost: 30 ns an object, 8 bytes each.
     """
-    found: list[type] = []
-    in_one_call(filling(found, partial(next, map(partial(map, type), map(_call, (source,))))))
-    return found
+    return sorted_out(source)[0]
 
 
-def pick(source: Source, wanted: Iterable[type]) -> list[object]:
+def pick(source: Source, wanted: Iterable[type]) -> list[Any]:
     """Return those objects of a list that have one of some exact types; the caller drops them.
 
     Args:
@@ -106,13 +135,12 @@ def pick(source: Source, wanted: Iterable[type]) -> list[object]:
 
     Cost: 60 ns an object of the list.
     """
-    listed: list[object] = []
-    chosen: list[object] = []
+    hands = _Hands()
     try:
-        in_one_call(filling(listed, source), partial(chosen.extend, _of_types(listed, wanted)), listed.clear)
+        in_one_call(hands.fill("all", source), hands.make("chosen", hands.of_types("all", wanted)), hands.drop("all"))
+        return hands["chosen"]
     finally:
-        listed.clear()
-    return chosen
+        hands.clear()
 
 
 def pick_values(source: Source, wanted: Iterable[type], *reads: Callable[[Any], Any]) -> list[list[Any]]:
@@ -127,31 +155,53 @@ def pick_values(source: Source, wanted: Iterable[type], *reads: Callable[[Any], 
         A list for each of the functions, all in the same order.
     Cost: 60 ns an object of the list, and each function's own for each chosen one.
     """
-    listed: list[object] = []
-    chosen: list[object] = []
-    values: list[list[Any]] = [[] for _ in reads]
-    reading = [partial(into.extend, map(read, chosen)) for into, read in zip(values, reads, strict=True)]
+    hands = _Hands()
+    names = [f"values {number}" for number in range(len(reads))]
+    readings = (hands.make(name, map(read, hands.read("chosen"))) for name, read in zip(names, reads, strict=True))
     try:
         in_one_call(
-            filling(listed, source),
-            partial(chosen.extend, _of_types(listed, wanted)),
-            listed.clear,
-            *reading,
-            chosen.clear,
+            hands.fill("all", source),
+            hands.make("chosen", hands.of_types("all", wanted)),
+            hands.drop("all"),
+            *readings,
+            hands.drop("chosen"),
         )
+        return [hands[name] for name in names]
     finally:
-        listed.clear()
-        chosen.clear()
-    return values
+        hands.clear()
 
 
-def _of_types(listed: list[object], wanted: Iterable[type]) -> Iterable[object]:
-    """Return an iterator over the objects of exact types that a list will hold when it is read."""
-    ids = frozenset(map(id, wanted))
-    return compress(listed, map(ids.__contains__, map(id, map(type, listed))))
+def sorted_out(source: Source, *groups: Iterable[type]) -> tuple[list[type], list[list[Any]]]:
+    """Return the types of all objects that a C function lists, and the objects of some types.
+
+    Args:
+        source: C function that returns a list of objects.
+        groups: groups of exact types.
+
+    Returns:
+        The types, and for each group its objects in order; the caller drops them.
+    Cost: 40 ns an object, and 40 for each group; 16 bytes an object while it runs.
+    """
+    hands = _Hands()
+    names = [f"group {number}" for number in range(len(groups))]
+    ids = [frozenset(map(id, group)) for group in groups]
+    picks = (
+        hands.make(name, hands.chosen("all", map(group.__contains__, map(id, hands.read("types")))))
+        for name, group in zip(names, ids, strict=True)
+    )
+    try:
+        in_one_call(
+            hands.fill("all", source),
+            hands.make("types", map(type, hands.read("all"))),
+            *picks,
+            hands.drop("all"),
+        )
+        return hands["types"], [hands[name] for name in names]
+    finally:
+        hands.clear()
 
 
-def objects_but_tuples(source: Source = gc.get_objects) -> tuple[list[object], list[type]]:
+def objects_but_tuples(source: Source = gc.get_objects) -> tuple[list[Any], list[type]]:
     """List objects without exact tuples, and the types of all of them, tuples included.
 
     A tuple that a thread is building is in the collector's list and nowhere else.  A finished one is found through
@@ -159,45 +209,54 @@ def objects_but_tuples(source: Source = gc.get_objects) -> tuple[list[object], l
 
     Returns:
         The objects, which the caller drops, and the types; the two lists are not parallel.
-    Cost: 60 ns an object.
+    Cost: 70 ns an object.
     """
-    listed: list[object] = []
-    classes: list[type] = []
-    objects: list[object] = []
+    hands = _Hands()
     try:
         in_one_call(
-            filling(listed, source),
-            partial(classes.extend, map(type, listed)),
-            partial(objects.extend, compress(listed, map(partial(is_not, tuple), classes))),
-            listed.clear,
+            hands.fill("all", source),
+            hands.make("types", map(type, hands.read("all"))),
+            hands.make("others", hands.chosen("all", map(partial(is_not, tuple), hands.read("types")))),
+            hands.drop("all"),
         )
+        return hands["others"], hands["types"]
     finally:
-        listed.clear()
-    return objects, classes
+        hands.clear()
 
 
-def finished(source: Source) -> list[object]:
+def finished(source: Source) -> list[Any]:
     """List objects without those tuples that are not filled to the end: a thread may be building them.
 
-    Cost: 60 ns an object, 150 a tuple.
+    Cost: 70 ns an object, 150 a tuple.
     """
-    listed: list[object] = []
-    tuples: list[tuple[object, ...]] = []
-    found: list[object] = []
-    filled = map(eq, map(len, tuples), map(len, map(gc.get_referents, tuples)))
+    hands = _Hands()
+    is_tuple = map(partial(is_, tuple), map(type, hands.read("all")))
+    is_other = map(partial(is_not, tuple), map(type, hands.read("all")))
     try:
         in_one_call(
-            filling(listed, source),
-            partial(tuples.extend, cast("Any", compress(listed, map(partial(is_, tuple), map(type, listed))))),
-            partial(found.extend, compress(listed, map(partial(is_not, tuple), map(type, listed)))),
-            listed.clear,
-            partial(found.extend, compress(tuples, filled)),
-            tuples.clear,
+            hands.fill("all", source),
+            hands.make("tuples", hands.chosen("all", is_tuple)),
+            hands.make("others", hands.chosen("all", is_other)),
+            hands.drop("all"),
+            hands.make("lengths", map(len, hands.read("tuples"))),
+            hands.make("items", map(len, map(gc.get_referents, hands.read("tuples")))),
+            hands.make("filled", hands.chosen("tuples", map(eq, hands.read("lengths"), hands.read("items")))),
+            hands.drop("tuples"),
         )
+        return hands["others"] + hands["filled"]
     finally:
-        listed.clear()
-        tuples.clear()
-    return found
+        hands.clear()
+
+
+def referrers(targets: tuple[object, ...]) -> list[Any]:
+    """List what refers to some objects, without tuples that a thread may be building.
+
+    Args:
+        targets: the objects; this tuple is not listed, other containers of the caller's are.
+
+    Cost: that of ``referrers_of``, and 70 ns a referrer.
+    """
+    return [found for found in finished(referrers_of(targets)) if found is not targets]
 
 
 def uninterrupted(function: Function) -> Function:
@@ -216,35 +275,30 @@ def uninterrupted(function: Function) -> Function:
         nonlocal longest_s
         if _pass.thread:  # ours, or another thread's that was made to wait: only one may change the interval
             return function(*args, **kwargs)
-        timed = _Timed(function)
+        took = _Took()
         try:
-            return _hold(partial(timed, *args, **kwargs), min(max(_TIMES * longest_s, _SHORTEST_S), _LONGEST_S))
+            return _hold(function, args, kwargs, min(max(_TIMES * longest_s, _SHORTEST_S), _LONGEST_S), took)
         finally:
-            longest_s = max(longest_s / 2, timed.took_s)
+            longest_s = max(longest_s / 2, took.seconds)
 
     return cast("Function", call)
 
 
-class _Timed:
-    """Calls a function and keeps how long it computed: waiting for other threads before it does not count."""
+class _Took:
+    """How long a look computed: waiting for other threads before it does not count."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
-        self.took_s = 0.0
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        began = time.thread_time()
-        try:
-            return self._function(*args, **kwargs)
-        finally:
-            self.took_s = time.thread_time() - began
+    seconds = 0.0
 
 
 class _Pass:
-    """The pass that is under way in this process: in which thread (0: none is), and what puts everything back."""
+    """The look that is under way: its thread (0: there is none), what puts the interval back, and its own tuples."""
 
-    thread = 0
-    restore: Callable[[], object] = staticmethod(int)
+    __slots__ = ("restore", "thread", "tuples")
+
+    def __init__(self) -> None:
+        self.thread = 0
+        self.restore: Callable[[], object] = int
+        self.tuples: deque[tuple[Any, ...]] = deque()
 
 
 _pass = _Pass()
@@ -255,20 +309,30 @@ def _after_fork() -> None:
     if _pass.thread not in (0, get_ident()):
         _pass.thread = 0
         _pass.restore()
+        gc.enable()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def _hold(work: Callable[[], Result], window_s: float) -> Result:
+def made_by_a_look() -> Counter[type]:
+    """Return what a look that is under way has made itself, so that a count can leave it out: see ``_hold``."""
+    if not _pass.thread:
+        return Counter()
+    return Counter([partial, map, type(iter(())), *map(type, filter(gc.is_tracked, _pass.tuples))])
+
+
+def _hold(
+    function: Callable[..., Result], args: tuple[Any, ...], kwargs: dict[str, Any], window_s: float, took: _Took
+) -> Result:
     before_s = sys.getswitchinterval()
-    back: list[Callable[[], object]] = [partial(sys.setswitchinterval, before_s)]
-    if gc.isenabled():
-        back.append(gc.enable)
-    _pass.restore = partial(in_one_call, *back)
+    first = partial(sys.setswitchinterval, before_s)
+    back: tuple[Callable[[], Any], ...] = (first, gc.enable if gc.isenabled() else gc.disable)
     ending = map(_call, back)
     others = count_other_threads()
+    _pass.restore = first
+    _pass.tuples.extend((first.args, back, args))
     try:
         _pass.thread = get_ident()
         gc.disable()
@@ -276,10 +340,16 @@ def _hold(work: Callable[[], Result], window_s: float) -> Result:
             sys.setswitchinterval(max(window_s, before_s))
         if others:
             time.sleep(_SETTLE_S)
-        return work()
+        began = time.thread_time()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            took.seconds = time.thread_time() - began
     finally:
         # One call of a C function: a signal's handler, which may raise, runs after it.
         _pass.thread = 0
         deque(ending, 0)
+        _pass.tuples.clear()
+        _pass.restore = int
         if others:
             time.sleep(0)  # those who wait count the long interval; offered the interpreter, they count the usual one

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, cast
 
 from phaseprof.probes.locals import local_values
 from phaseprof.probes.own import is_own_frame
-from phaseprof.probes.typeids import TypeFilter, tally
-from phaseprof.probes.typeinfo import untracked, with_subclasses
-from phaseprof.probes.uninterrupted import objects_but_tuples
+from phaseprof.probes.typeids import TypeFilter, made_by_looks, tally, without
+from phaseprof.probes.typeinfo import types_hash_plainly, untracked, with_subclasses
+from phaseprof.probes.uninterrupted import Source, objects_but_tuples
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,8 +44,8 @@ class Tracked:
 
     def __init__(self) -> None:
         self.objects, classes = objects_but_tuples()
-        self.n_objects = len(classes)
-        self.tally = tally(classes)
+        self.tally = without(tally(classes), made_by_looks(_types_beside_objects))
+        self.n_objects = sum(n for _, n in self.tally)
         self._present = frozenset(id(cls) for cls, _ in self.tally)
 
     def __enter__(self) -> Tracked:
@@ -59,14 +59,18 @@ class Tracked:
         return TypeFilter(cls for cls in wanted if id(cls) in self._present).pick(self.objects)
 
 
+def _types_beside_objects(source: Source) -> list[type]:
+    return objects_but_tuples(source)[1]
+
+
 class _LargeBuffers:
     """Picks as a filter by type does, and leaves out small strings and bytes, which are most of a heap."""
 
-    def __init__(self, wanted: Iterable[type], min_bytes: int) -> None:
+    def __init__(self, wanted: Iterable[type], min_bytes: int, *, plain: bool) -> None:
         kinds = (str, bytes, bytearray)
         wanted = list(wanted)
-        self._buffers = TypeFilter([cls for cls in wanted if any(map(is_, kinds, repeat(cls)))])
-        self._others = TypeFilter([cls for cls in wanted if not any(map(is_, kinds, repeat(cls)))])
+        self._buffers = TypeFilter([cls for cls in wanted if any(map(is_, kinds, repeat(cls)))], plain=plain)
+        self._others = TypeFilter([cls for cls in wanted if not any(map(is_, kinds, repeat(cls)))], plain=plain)
         # A character takes up to four bytes; no head of these takes more than 128.
         self._is_long = max(0, (min_bytes - 128) // 4).__le__
 
@@ -95,7 +99,8 @@ def reach(tracked: Tracked, *, wanted: Iterable[type], min_bytes: int = 0) -> li
     arrays = array_types()
     # The collector stops tracking tuples and dicts that hold nothing collectable, and never tracks arrays.
     on_the_way = [*wanted, tuple, dict, *arrays]
-    look = _LargeBuffers(on_the_way, min_bytes) if min_bytes else TypeFilter(on_the_way)
+    plain = types_hash_plainly()
+    look = _LargeBuffers(on_the_way, min_bytes, plain=plain) if min_bytes else TypeFilter(on_the_way, plain=plain)
     has_strings = any(cls is str for cls in wanted)  # not ``in``: a metaclass may define equality
     found: dict[int, object] = {}
     latest: list[object] = []

@@ -16,7 +16,7 @@ from phaseprof.probes.holding.reading import is_our_code, is_unsafe
 from phaseprof.probes.holding.roots import Roots, is_record
 from phaseprof.probes.holding.tensor_links import may_be_held_by_torch, parents_in_torch, references_in_cpp
 from phaseprof.probes.holding.untracked import parents_not_tracked
-from phaseprof.probes.uninterrupted import finished, referrers_of
+from phaseprof.probes.uninterrupted import referrers
 
 # ``gc.get_referrers`` compares each reference in the heap with each argument in turn; up to 64 arguments a pass stays
 # within four times the price of one (0.6 million objects: 9 ms for 1, 19 for 30, 40 for 60).
@@ -124,9 +124,8 @@ class Search:
             return []
         by_id = {id(node.obj): node for node in frontier}
         targets = tuple(node.obj for node in frontier)
-        referrers = [found for found in finished(referrers_of(targets)) if found is not targets]
+        found = self._attach(referrers(targets), by_id, level)
         del targets
-        found = self._attach(referrers, by_id, level)
         for node in frontier:
             node.expanded = True
         return self._narrow(found)
