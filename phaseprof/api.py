@@ -12,7 +12,7 @@ from phaseprof.errors import ExpectationError, UsageError
 from phaseprof.live.names import find_class
 from phaseprof.live.scopes import CheckpointScope, CountedScope, DisabledScope, GenerationScope, Items, PhaseScope
 from phaseprof.live.watching import Expected, check_expected
-from phaseprof.probes.typeinfo import all_classes, type_name
+from phaseprof.probes.typeinfo import all_classes, is_a, type_name
 from phaseprof.profiler import Profiler
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def profile_phase(name: F) -> F: ...
 def profile_phase(name: str | None = None, *, items: Items = None) -> PhaseScope: ...
 def profile_phase(name: str | F | None = None, *, items: Items = None) -> PhaseScope | F:
     """Name a phase, as a decorator (also bare) or a ``with`` block; see :meth:`Profiler.phase`."""
-    if name is None or isinstance(name, str):
+    if name is None or is_a(name, str):
         return get_profiler().phase(name, items=items)
     return get_profiler().phase(None, items=items)(name)
 
@@ -118,7 +118,7 @@ def assert_counts(classes: dict[str | type, Expected] | None = None, /, **expect
 
 
 def _class_of(name: str | type) -> type:
-    if isinstance(name, type):
+    if is_a(name, type):
         return name
     bare = name.replace(":", ".")
     if "." in bare:

@@ -26,6 +26,7 @@ from phaseprof.live.session import Session, close_all
 from phaseprof.live.settings import OnViolation, Settings, from_config, resolve
 from phaseprof.live.warn import warn_user
 from phaseprof.live.watching import Expected
+from phaseprof.probes.typeinfo import is_a
 from phaseprof.records import Finding
 from phaseprof.units import MB, for_terminal
 
@@ -243,7 +244,7 @@ class Profiler:
         return report
 
     def _snapshot(self, label: str, *, count_objects: bool) -> Report:
-        if not isinstance(label, str):
+        if not is_a(label, str):
             raise UsageError(f"label must be a text (got {label!r}); write log_memory('after warm-up')")
         if not label.strip():
             raise UsageError(f"label must not be empty (got {label!r}); write log_memory('after warm-up')")
@@ -281,7 +282,7 @@ class Profiler:
         Raises:
             UsageError: ``min_mb`` is no number, or negative.
         """
-        if not isinstance(min_mb, (int, float)) or not min_mb >= 0:
+        if not (is_a(min_mb, int) or is_a(min_mb, float)) or not min_mb >= 0:
             raise UsageError(f"min_mb must be a number >= 0 (got {min_mb!r})")
         looks.look_for_large(self._session, round(min_mb * MB))
         from phaseprof.report.large import build_large_objects

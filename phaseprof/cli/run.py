@@ -23,6 +23,7 @@ from phaseprof.cli.outside import MAIN, Plan, installed
 from phaseprof.cli.script import Script, find_module, find_script, make_main, prepare
 from phaseprof.errors import PhaseprofError, UsageError
 from phaseprof.live.settings import PREFIX, resolve
+from phaseprof.probes.typeinfo import is_a
 from phaseprof.recording.descriptors import make_private_folder
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def _exit_status(ended: SystemExit) -> int:
     """Turn what was given to ``sys.exit`` into a status, printing it where the interpreter would."""
     if ended.code is None:
         return 0
-    if isinstance(ended.code, int):
+    if is_a(ended.code, int):
         return ended.code
     sys.stderr.write(f"{ended.code}\n")
     return 1

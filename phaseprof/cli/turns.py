@@ -7,6 +7,7 @@ import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator
 from typing import cast
 
+from phaseprof.probes.typeinfo import is_a
 from phaseprof.profiler import Profiler
 
 Function = Callable[..., object]
@@ -20,7 +21,7 @@ def wrap_in_generation(profiler: Profiler) -> Callable[[Function], Function]:
     """
 
     def wrap(function: Function) -> Function:
-        if isinstance(function, (staticmethod, classmethod)):
+        if is_a(function, staticmethod) or is_a(function, classmethod):
             return cast(Function, type(function)(wrap(function.__func__)))
         if inspect.iscoroutinefunction(function):
             return _coroutine(profiler, function)

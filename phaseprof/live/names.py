@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import cast
 
 from phaseprof.interrupts import raise_the_programs
-from phaseprof.probes.typeinfo import namespace, type_name
+from phaseprof.probes.typeinfo import is_a, namespace, type_name
 
 MAIN = "__main__"
 # Names as alike as this, 0 to 1 by ``difflib``, differ by a slip of the finger: one letter of seven.
@@ -38,7 +38,7 @@ def _member(owner: object, name: str, *, lazily: bool) -> object:
     """Look into a module or class; anything else has nothing to look into."""
     if issubclass(type(owner), type):
         return namespace(cast("type", owner)).get(name)
-    if not isinstance(owner, ModuleType):
+    if not is_a(owner, ModuleType):
         return None
     names = vars(owner)
     if name in names or not (lazily and "__getattr__" in names):

@@ -23,6 +23,7 @@ from phaseprof.live import origin
 from phaseprof.live.settings import Settings
 from phaseprof.probes.kept_file import KeptFile
 from phaseprof.probes.process import StatmProbe, open_process_probe
+from phaseprof.probes.typeinfo import is_a
 from phaseprof.recording import format as fmt
 from phaseprof.recording.folding import ANY_STATM, N_FIELDS, TAKEN_OVER, Row
 from phaseprof.recording.model import ProcessRun
@@ -146,7 +147,7 @@ class Recorder:
             raise not_a_label(name) from None
 
     def _declare(self, name: str, role: str) -> int:
-        if not isinstance(name, str):
+        if not is_a(name, str):
             raise not_a_label(name)
         with self._lock:
             known = self._labels.setdefault(role, {})
@@ -346,7 +347,7 @@ def _as_point(row: Row) -> fmt.Point:
 
 def not_a_label(name: object) -> UsageError:
     """Say that a label must be a text, and not an empty one."""
-    given = "an empty text" if isinstance(name, str) else type(name).__name__
+    given = "an empty text" if is_a(name, str) else type(name).__name__
     return UsageError(f"a label must be a text that is not empty (got {given}); write checkpoint('encoder')")
 
 

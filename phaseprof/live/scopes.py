@@ -17,6 +17,7 @@ from typing import NoReturn, Protocol, TypeVar, Union, cast
 from phaseprof.errors import UsageError
 from phaseprof.interrupts import raise_the_programs
 from phaseprof.live.visits import Visit, Visited
+from phaseprof.probes.typeinfo import is_a
 
 F = TypeVar("F", bound=Callable[..., object])
 Items = Union[float, Callable[..., float], None]  # noqa: UP007 - evaluated at run time on Python 3.10
@@ -110,7 +111,7 @@ class PhaseScope(_PlainWith):
 
     def __init__(self, to: Boundaries, name: str | None, items: Items) -> None:
         if name is not None:
-            if not isinstance(name, str):
+            if not is_a(name, str):
                 raise UsageError(f"profile_phase takes a name (got {name!r}); write @profile_phase('train')")
             if not name.strip():
                 raise UsageError(
@@ -150,10 +151,10 @@ class PhaseScope(_PlainWith):
 
     def __call__(self, function: F) -> F:
         """Decorate a function, method, static or class method, coroutine or (async) generator."""
-        if isinstance(function, (staticmethod, classmethod)):
+        if is_a(function, staticmethod) or is_a(function, classmethod):
             inner = self(function.__func__)
             return cast(F, type(function)(inner))
-        if not callable(function) or isinstance(function, type):
+        if not callable(function) or is_a(function, type):
             raise UsageError(
                 f"profile_phase decorates a function or method (got {type(function).__name__} {function!r}); "
                 "put it under @property and the like, or on the methods of a class"

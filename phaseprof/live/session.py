@@ -28,6 +28,7 @@ from phaseprof.live.warn import users_level, warn_user
 from phaseprof.live.watching import Expected, Watched, WatchList
 from phaseprof.probes import own
 from phaseprof.probes.run_queue import RunQueue
+from phaseprof.probes.typeinfo import is_a
 from phaseprof.recording import format as fmt
 from phaseprof.units import for_terminal
 
@@ -232,7 +233,7 @@ class Session:
 
     def _make_mark(self, name: str) -> tuple[Visited, Visited, CountedScope]:
         """What a checkpoint counts: its points, and the blocks that it may begin."""
-        if not isinstance(name, str) or not name.strip():
+        if not is_a(name, str) or not name.strip():
             raise not_a_label(name)
         block = self.visited(name, "block")
         mark = (self.visited(name, "checkpoint"), block, CountedScope(block))
@@ -561,7 +562,7 @@ def _shown(index: object, ordinal: int) -> int | str:
         return ordinal
     if type(index) is int and -(2**63) <= index < 2**63:
         return index
-    return clean_text(index if isinstance(index, str) else str(index))
+    return clean_text(index if is_a(index, str) else str(index))
 
 
 def _name_of(visit: Visit | None) -> str | None:

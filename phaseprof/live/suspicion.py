@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
-from types import ModuleType
 
+from phaseprof.probes.holding.reading import is_module, module_namespace
 from phaseprof.recording.series import Series
 from phaseprof.records import CONTEXTS
 
@@ -109,5 +109,5 @@ def is_installed(metric: str) -> bool:
         return True
     module = sys.modules.get(package)
     # Its dict, since a module may answer for missing attributes by importing more.
-    path = str(module.__dict__.get("__file__")) if isinstance(module, ModuleType) else ""
+    path = str(module_namespace(module).get("__file__")) if is_module(module) else ""
     return "site-packages" in path or "dist-packages" in path

@@ -9,6 +9,7 @@ from types import MethodType
 
 from phaseprof.errors import UsageError
 from phaseprof.interrupts import raise_the_programs
+from phaseprof.probes.typeinfo import is_a
 
 Getter = Callable[[], object]
 _GONE = object()
@@ -27,10 +28,10 @@ class TrackList:
         Raises:
             UsageError: the object cannot be held weakly (a list, dict or tuple); give a getter instead.
         """
-        if not isinstance(name, str) or not name.strip():
+        if not is_a(name, str) or not name.strip():
             raise UsageError(f"track needs a name (got {name!r}); write track('replay', lambda: agent.replay)")
         self.gone.pop(name, None)
-        if isinstance(target, MethodType):
+        if is_a(target, MethodType):
             # A bound method would keep its object alive; gone with it, it is called no more.
             self.getters[name] = _weak_method(target)
             return
@@ -55,7 +56,7 @@ class TrackList:
                 raise_the_programs(error)
                 self.gone[name] = f"its getter raised {type(error).__name__}"
                 continue
-            if value is _GONE or (value is None and isinstance(getter, weakref.ref)):
+            if value is _GONE or (value is None and is_a(getter, weakref.ref)):
                 self.gone[name] = "it was deleted"
                 continue
             self.gone.pop(name, None)

@@ -11,7 +11,7 @@ from phaseprof.errors import UsageError
 from phaseprof.interrupts import raise_the_programs
 from phaseprof.live.names import MAIN, find_class, misspelt, why_missing
 from phaseprof.probes import census
-from phaseprof.probes.typeinfo import hashes_plainly, type_name, with_subclasses
+from phaseprof.probes.typeinfo import hashes_plainly, is_a, type_name, with_subclasses
 from phaseprof.recording import format as fmt
 
 Expected = Union[int, tuple[int, int], None]  # noqa: UP007 - evaluated at run time on Python 3.10
@@ -25,11 +25,11 @@ def check_expected(expected: object) -> tuple[int, int]:
     """
     if expected is None:
         return (-1, -1)
-    if isinstance(expected, int) and not isinstance(expected, bool) and expected >= 0:
+    if is_a(expected, int) and not is_a(expected, bool) and expected >= 0:
         return (expected, expected)
-    if isinstance(expected, (tuple, list)) and len(expected) == 2:
+    if (is_a(expected, tuple) or is_a(expected, list)) and len(expected) == 2:
         low, high = expected
-        if all(isinstance(n, int) and not isinstance(n, bool) for n in (low, high)) and 0 <= low <= high:
+        if all(is_a(n, int) and not is_a(n, bool) for n in (low, high)) and 0 <= low <= high:
             return (low, high)
     raise UsageError(f"expected must be a count, a range (lo, hi) with 0 <= lo <= hi, or None (got {expected!r})")
 
@@ -81,7 +81,7 @@ class WatchList:
         """
         low, high = check_expected(expected)
         # By type, since isinstance would ask the class for its __class__, and a metaclass may answer anything.
-        if not issubclass(type(target), type) and isinstance(target, str):
+        if not issubclass(type(target), type) and is_a(target, str):
             dotted = target.replace(":", ".")
             if not all(part.isidentifier() for part in dotted.split(".")):
                 raise UsageError(f"watch takes a class or its dotted name (got {target!r}); write watch('envs.Env')")

@@ -11,12 +11,11 @@ import sys
 from array import array
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from phaseprof.probes import own, walk
 from phaseprof.probes.typeids import TypeFilter
-from phaseprof.probes.typeinfo import type_name, with_subclasses
+from phaseprof.probes.typeinfo import loaded_module, type_name, with_subclasses
 from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
@@ -103,6 +102,7 @@ def census_arrays(*, max_share: float = 0.5) -> ArrayCensus:
             arrays.clear()
 
 
+@uninterrupted
 def count_arrays() -> int:
     """Count the live numpy arrays, views as well, without our own; 0 where the program has no numpy.
 
@@ -231,8 +231,8 @@ class BufferLocator:
 
 
 def _tensor_family() -> list[type]:
-    torch: ModuleType | None = sys.modules.get("torch")
-    if torch is None or not hasattr(torch, "Tensor"):
+    torch = loaded_module("torch", "Tensor", "UntypedStorage", "TypedStorage")
+    if torch is None:
         return []
-    storages = [getattr(torch, name) for name in ("UntypedStorage", "TypedStorage") if hasattr(torch, name)]
+    storages = [torch.UntypedStorage, torch.TypedStorage]
     return with_subclasses([torch.Tensor, *storages])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import sys
 import time
 import types
 from collections import Counter
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
-from phaseprof.probes.tensors import leaf_test, plain_torch, storages_of
+from phaseprof.probes.tensors import leaf_test, loaded_torch, plain_torch, storages_of
 from phaseprof.probes.typeinfo import mro, namespace
 from phaseprof.probes.uninterrupted import uninterrupted
 
@@ -184,8 +183,7 @@ def graph_holding(
 
 
 def _torch() -> ModuleType | None:
-    torch = sys.modules.get("torch")
-    return torch if torch is not None and hasattr(torch, "Tensor") and hasattr(torch, "_C") else None
+    return loaded_torch()
 
 
 class _Getters:

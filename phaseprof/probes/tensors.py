@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 from phaseprof.probes import census
-from phaseprof.probes.typeinfo import mro, namespace, with_subclasses
+from phaseprof.probes.typeinfo import loaded_module, mro, namespace, with_subclasses
 from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
@@ -29,8 +29,7 @@ _MANY_TENSORS = 64
 
 def loaded_torch() -> ModuleType | None:
     """Return torch if the program has imported it to the end, else ``None``."""
-    torch = sys.modules.get("torch")
-    return torch if torch is not None and hasattr(torch, "Tensor") and hasattr(torch, "_C") else None
+    return loaded_module("torch", "Tensor", "_C")
 
 
 def tensor_types() -> list[type]:

@@ -6,12 +6,20 @@ import gc
 import sys
 from collections.abc import Callable, Iterable
 from itertools import filterfalse
-from types import MappingProxyType
-from typing import cast
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, TypeVar, cast
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
+T = TypeVar("T")
 
 # Descriptors taken from ``type`` itself: an attribute look-up on the class would ask its metaclass first.
 _mro_of = cast("Callable[[type], tuple[type, ...]]", type.__dict__["__mro__"].__get__)
 _namespace_of = cast("Callable[[type], MappingProxyType[str, object]]", type.__dict__["__dict__"].__get__)
+_module_namespace_of = cast(
+    "Callable[[ModuleType], dict[str, object]]", vars(ModuleType)["__dict__"].__get__
+)
 _flags_of = cast("Callable[[type], int]", type.__dict__["__flags__"].__get__)
 _module_of = cast("Callable[[type], object]", type.__dict__["__module__"].__get__)
 _qualname_of = cast("Callable[[type], str]", type.__dict__["__qualname__"].__get__)
@@ -29,6 +37,26 @@ _MANAGED_DICT_EXISTS = sys.version_info >= (3, 11)
 _TRUSTED_PACKAGES = frozenset({"typing_extensions", "torch"})
 
 _C_FUNCTIONS = (type(object.__sizeof__), type(object.__init__), type(object.__new__))
+
+
+def is_a(obj: object, cls: type[T]) -> TypeIs[T]:
+    """Say whether the object's type is a class or extends it.
+
+    Unlike ``isinstance`` it asks nobody: a proxy's ``__class__`` runs code, and says what it likes.
+    """
+    return issubclass(type(obj), cls)
+
+
+def loaded_module(name: str, *attributes: str) -> ModuleType | None:
+    """Return a module that the program has imported, if it has the attributes: one under way has not all of them.
+
+    Anything else that is registered under that name is passed over, and no code of a lazy module runs.
+    """
+    module = sys.modules.get(name)
+    if not is_a(module, ModuleType):
+        return None
+    namespace_of_module = _module_namespace_of(module)
+    return module if all(map(namespace_of_module.__contains__, attributes)) else None
 
 
 def mro(cls: type) -> tuple[type, ...]:

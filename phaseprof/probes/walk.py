@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 from phaseprof.probes.locals import local_values
 from phaseprof.probes.own import is_own_frame
 from phaseprof.probes.typeids import TypeFilter, made_by_looks, tally, without
-from phaseprof.probes.typeinfo import types_hash_plainly, untracked, with_subclasses
+from phaseprof.probes.typeinfo import loaded_module, types_hash_plainly, untracked, with_subclasses
 from phaseprof.probes.uninterrupted import Source, objects_but_tuples
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def array_items(arrays: Iterable[object]) -> list[object]:
 
     The collector does not see into arrays. No code of an array subclass runs.
     """
-    numpy = sys.modules.get("numpy")
+    numpy = loaded_module("numpy", "ndarray")
     items: list[object] = []
     if numpy is None:
         return items
@@ -210,5 +210,5 @@ def _object_items(plain: np.ndarray) -> list[object]:
 
 def array_types() -> list[type]:
     """Return ``numpy.ndarray`` and its subclasses; empty where the program has not imported numpy."""
-    numpy = sys.modules.get("numpy")
-    return with_subclasses([numpy.ndarray]) if numpy is not None and hasattr(numpy, "ndarray") else []
+    numpy = loaded_module("numpy", "ndarray")
+    return [] if numpy is None else with_subclasses([numpy.ndarray])
