@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
+from phaseprof.probes.skipped import skip
 from phaseprof.probes.tensors import leaf_test, loaded_torch, plain_torch, storages_of
 from phaseprof.probes.typeinfo import mro, namespace
 from phaseprof.probes.uninterrupted import uninterrupted
@@ -138,10 +139,13 @@ def leaves_with_graph(tensors: Sequence[torch.Tensor]) -> list[int]:
     found = []
     with plain_torch(torch):
         for index, tensor in enumerate(tensors):
-            if is_leaf(tensor) and wants(tensor):
-                gradient = grad(tensor)
-                if gradient is not None and not is_leaf(gradient):
-                    found.append(index)
+            try:
+                gradient = grad(tensor) if is_leaf(tensor) and wants(tensor) else None
+            except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
+                skip(tensor, error)
+                continue
+            if gradient is not None and not is_leaf(gradient):
+                found.append(index)
     return found
 
 
@@ -227,6 +231,9 @@ class _Walk:
             first = self._torch._C.TensorBase.grad_fn.__get__(tensor)
         except RuntimeError:  # a view whose base was changed behind autograd's back
             return
+        except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
+            skip(tensor, error)
+            return
         if first is None or id(first) in self._seen:
             return
         at = len(self.nodes)
@@ -278,6 +285,9 @@ class _Walk:
             try:
                 stored = getter(node)
             except RuntimeError:  # freed by backward
+                continue
+            except Exception as error:  # noqa: BLE001 - what a node of a library's own raises
+                skip(node, error)
                 continue
             for raw in stored if type(stored) in (tuple, list) else (stored,):  # type: ignore[attr-defined]
                 yield from self._data(raw)

@@ -18,6 +18,7 @@ from phaseprof.probes.holding.ranking import Candidate, Ranking, size_of
 from phaseprof.probes.holding.reading import type_name
 from phaseprof.probes.holding.search import MAX_WIDTH, Limits, Search
 from phaseprof.probes.holding.steps import steps_of
+from phaseprof.probes.skipped import skip
 from phaseprof.probes.uninterrupted import uninterrupted
 from phaseprof.records import STOPPED, without_numbers
 
@@ -104,8 +105,12 @@ def find_holder_choices(
         search.run(_Stopping(search))
         ranking = Ranking(search.suspects)
         orphans = [node for node in search.suspects if not ranking.candidates(node)]
-        explained = {node: explain_orphan(node, search) for node in orphans}
-        if explained:
+        for node in orphans:
+            try:
+                explain_orphan(node, search)
+            except Exception as error:  # noqa: BLE001 - whatever an object of a library's own raises
+                skip(node.obj, error)
+        if orphans:
             ranking = Ranking(search.suspects)
         return [_choices(node, ranking) for node in search.suspects]
 
@@ -128,8 +133,13 @@ class _Stopping:
 
 
 def _choices(node: Node, ranking: Ranking) -> list[HolderPath]:
-    found = ranking.candidates(node)[:_MAX_CHOICES]
-    return [_path(candidate) for candidate in found]
+    found = []
+    for candidate in ranking.candidates(node)[:_MAX_CHOICES]:
+        try:
+            found.append(_path(candidate))
+        except Exception as error:  # noqa: BLE001 - whatever an object on the path raises
+            skip(node.obj, error)
+    return found or [HolderPath((type_name(type(node.obj)),), STOPPED, "the path to it could not be put into words")]
 
 
 def _path(found: Candidate) -> HolderPath:

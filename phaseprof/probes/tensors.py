@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 from phaseprof.probes import census
+from phaseprof.probes.skipped import skip
 from phaseprof.probes.typeinfo import loaded_module, mro, namespace, with_subclasses
 from phaseprof.probes.uninterrupted import uninterrupted
 
@@ -25,6 +27,8 @@ __all__ = ["live_tensors", "storage_sizes", "storages_of", "tensor_types", "tens
 
 # Enough to find one that a container holds.
 _MANY_TENSORS = 64
+# An answer of torch's that takes a microsecond, unless another thread ran meanwhile.
+_LONG_ANSWER_S = 0.002
 
 
 def loaded_torch() -> ModuleType | None:
@@ -93,6 +97,9 @@ def leaf_test(library: ModuleType) -> Callable[[torch.Tensor], bool]:
             return bool(ask(tensor))
         except RuntimeError:
             return True
+        except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
+            skip(tensor, error)
+            return True
 
     return is_leaf
 
@@ -113,10 +120,13 @@ def storages_of(
     reader = _StorageReader(torch)
     with plain_torch(torch):
         for tensor in tensors:
-            if not (except_at and reader.begins_at(tensor, except_at)):
-                reader.add(tensor)
-            if gradients:
-                reader.add_gradient(tensor)
+            try:
+                if not (except_at and reader.begins_at(tensor, except_at)):
+                    reader.add(tensor)
+                if gradients:
+                    reader.add_gradient(tensor)
+            except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
+                skip(tensor, error)
     return reader.sizes
 
 
@@ -134,9 +144,7 @@ def large_storages(
     over: dict[int, list[torch.Tensor]] = {}
     with plain_torch(library):
         for tensor in tensors:
-            if except_at and reader.begins_at(tensor, except_at):
-                continue
-            address = reader.add(tensor)
+            address = _large_storage(tensor, reader, except_at)
             if address is not None and reader.sizes[address][0] >= min_bytes:
                 over.setdefault(address, []).append(tensor)
         numel = library._C.TensorBase.numel
@@ -144,6 +152,14 @@ def large_storages(
             (*reader.sizes[address], sorted(found[:_MANY_TENSORS], key=lambda t: -numel(t)))
             for address, found in over.items()
         ]
+
+
+def _large_storage(tensor: torch.Tensor, reader: _StorageReader, except_at: Collection[int]) -> int | None:
+    try:
+        return None if except_at and reader.begins_at(tensor, except_at) else reader.add(tensor)
+    except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
+        skip(tensor, error)
+        return None
 
 
 def measured_bases() -> tuple[type, ...]:
@@ -179,15 +195,28 @@ def _measure_holder(holder: object, reader: _StorageReader, library: ModuleType)
             has_graph = not leaf_test(library)(tensor)
     except RuntimeError:  # a storage that was given away, a tensor whose history is not to be told
         has_graph = False
+    except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
+        skip(holder, error)
+        has_graph = False
     return sum(size for size, _ in islice(reversed(reader.sizes.values()), len(reader.sizes) - known)), has_graph
 
 
 def describe(tensor: torch.Tensor) -> str:
-    """Write a tensor's item type and shape, as ``float32 (64, 3)``; no code of a subclass runs."""
+    """Write a tensor's item type and shape, as ``float32 (64, 3)``; no code of a subclass runs.
+
+    Of a nested tensor, which has no shape, the number of items stands for it: ``float32, 5,000 items``.
+    """
     torch = sys.modules["torch"]
     base = torch._C.TensorBase
     with plain_torch(torch):
-        return f"{str(base.dtype.__get__(tensor)).removeprefix('torch.')} {tuple(base.size(tensor))}"
+        try:
+            kind = str(base.dtype.__get__(tensor)).removeprefix("torch.")
+            if base.is_nested.__get__(tensor):
+                return f"{kind}, {base.numel(tensor):,} items"
+            return f"{kind} {tuple(base.size(tensor))}"
+        except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
+            skip(tensor, error)
+            return "of unknown shape"
 
 
 @contextlib.contextmanager
@@ -214,6 +243,7 @@ class _StorageReader:
         self._torch, self._base = torch, base
         self._address = getattr(torch._C, "_storage_address", None) or _address_by_object(base)
         self._fills = _fill_test(torch)
+        self._begins = getattr(torch._C, "_data_address", None) or _begin_by_pointer(torch)
         self._numel, self._item_size = base.numel, base.element_size
         self._device = base.device.__get__
         self._requires_grad, self._is_leaf = base.requires_grad.__get__, leaf_test(torch)
@@ -234,14 +264,13 @@ class _StorageReader:
 
     def begins_at(self, tensor: torch.Tensor, addresses: Collection[int]) -> bool:
         """Say whether a plain CPU tensor's storage begins at one of the addresses."""
-        base = self._base
         if not self._is_plain(type(tensor)):
             return False
         try:
-            start = base.data_ptr(tensor) - base.storage_offset(tensor) * self._item_size(tensor)
+            start = self._begins(tensor)
         except (RuntimeError, NotImplementedError):  # sparse, opaque
             return False
-        return start in addresses and self._device(tensor).type == "cpu"
+        return start in addresses and bool(self._device(tensor).type == "cpu")
 
     def add_gradient(self, tensor: torch.Tensor) -> None:
         # Asked of a tensor that is no leaf, ``grad`` warns.
@@ -264,7 +293,7 @@ class _StorageReader:
             self._add_quantizer(tensor)
         try:
             n_items = self._numel(tensor)
-            if self._fills is not None and self._fills(tensor, n_items):
+            if self._fills is not None and self._is_filled(tensor, n_items):
                 return n_items * self._item_size(tensor), name
         except (RuntimeError, NotImplementedError):
             pass  # a strided nested tensor has a storage, but no such operator
@@ -274,9 +303,18 @@ class _StorageReader:
         """Measure a subclass with its own dispatch: it may claim a size for memory that does not exist."""
         storage = self._base.untyped_storage(tensor)
         name = str(storage.device)
-        if name == "meta" or not storage.data_ptr():
+        if name == "meta" or not self._begins(tensor):
             return 0, name
         return storage.nbytes(), name
+
+    def _is_filled(self, tensor: torch.Tensor, n_items: int) -> bool:
+        """Ask torch's operator, which lets other threads run; where one computes, it is not asked again."""
+        assert self._fills is not None
+        began = time.perf_counter()
+        answer = self._fills(tensor, n_items)
+        if time.perf_counter() - began > _LONG_ANSWER_S:
+            self._fills = None
+        return answer
 
     def _is_plain(self, cls: type) -> bool:
         plain = self._plain_types.get(id(cls))
@@ -320,6 +358,19 @@ def overrides_dispatch(cls: type, torch: ModuleType) -> bool:
         if found is not None:
             return found is not plain
     return False
+
+
+def _begin_by_pointer(torch: ModuleType) -> Callable[[object], int]:
+    """Return what tells where a storage begins, on a torch that does not; asking copies what is shared on write."""
+    base, shares = torch._C.TensorBase, getattr(torch._C, "_is_cow_tensor", bool)
+
+    def begin(tensor: object) -> int:
+        if shares is not bool and shares(tensor):
+            return 0
+        start: int = base.data_ptr(tensor) - base.storage_offset(tensor) * base.element_size(tensor)
+        return start
+
+    return begin
 
 
 def _address_by_object(base: type) -> Callable[[object], int]:

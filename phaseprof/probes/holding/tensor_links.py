@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from phaseprof.probes.autograd import graph_holding
-from phaseprof.probes.tensors import leaf_test, live_tensors, plain_torch, tensors_with_graph
+from phaseprof.probes.skipped import skip
+from phaseprof.probes.tensors import leaf_test, live_tensors, loaded_torch, plain_torch, tensors_with_graph
 
 if TYPE_CHECKING:
     import torch
@@ -15,16 +16,14 @@ if TYPE_CHECKING:
 
 def is_tensor(obj: object) -> bool:
     """Say whether the object is a torch tensor, if torch was imported at all; runs no code of a subclass."""
-    torch = sys.modules.get("torch")
-    base = getattr(getattr(torch, "_C", None), "TensorBase", None)
-    return base is not None and issubclass(type(obj), base)
+    torch = loaded_torch()
+    return torch is not None and issubclass(type(obj), torch._C.TensorBase)
 
 
 def may_be_held_by_torch(obj: object) -> bool:
     """Say whether C++ may hold the object: a tensor, or the node of a custom autograd function."""
-    torch = sys.modules.get("torch")
-    node = getattr(getattr(torch, "_C", None), "_FunctionBase", None)
-    return is_tensor(obj) or (node is not None and issubclass(type(obj), node))
+    torch = loaded_torch()
+    return torch is not None and issubclass(type(obj), (torch._C.TensorBase, torch._C._FunctionBase))
 
 
 def parents_in_torch(targets: Mapping[int, object]) -> list[tuple[object, object]]:
@@ -53,9 +52,17 @@ def _direct_links(targets: Mapping[int, object]) -> list[tuple[object, object]]:
     tensors = live_tensors()
     try:
         with plain_torch(sys.modules["torch"]):
-            return [(t, held) for t in tensors for held in _held(t) if targets.get(id(held)) is held]
+            return [(t, held) for t in tensors for held in _held_or_none(t) if targets.get(id(held)) is held]
     finally:
         tensors.clear()
+
+
+def _held_or_none(tensor: torch.Tensor) -> list[object]:
+    try:
+        return _held(tensor)
+    except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
+        skip(tensor, error)
+        return []
 
 
 def _held(tensor: torch.Tensor) -> list[object]:
@@ -73,7 +80,11 @@ def references_in_cpp(obj: object) -> int:
     """Return how many references C++ holds to a tensor beside the one of its Python object; 0 for other objects."""
     if not is_tensor(obj):
         return 0
-    count: int = sys.modules["torch"]._C.TensorBase._use_count(obj)
+    try:
+        count: int = sys.modules["torch"]._C.TensorBase._use_count(obj)
+    except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
+        skip(obj, error)
+        return 0
     return max(0, count - 1)
 
 
@@ -83,6 +94,6 @@ def link_name(holder: object, child: object) -> str:
     with plain_torch(sys.modules["torch"]):
         if sys.modules["torch"]._C.TensorBase._backward_hooks.__get__(tensor) is child:
             return "._backward_hooks"
-        if not any(held is child for held in _held(tensor)):
+        if not any(held is child for held in _held_or_none(tensor)):
             return "autograd graph"
         return "._base" if sys.modules["torch"]._C.TensorBase._is_view(tensor) else ".grad"
