@@ -115,12 +115,14 @@ class Planner:
             name=type_name(cls),
             sizeof=None if fixed else sizeof,
             fixed_bytes=header_bytes(cls) + fixed,
-            kind="dict" if id(dict) in bases else self._kind(cls),
+            kind=self._kind(cls, is_dict=id(dict) in bases),
             follows=is_collected(cls) and id(weakref.ReferenceType) not in bases,
             has_managed_dict=has_managed_dict(cls),
         )
 
-    def _kind(self, cls: type) -> str:
+    def _kind(self, cls: type, *, is_dict: bool) -> str:
+        if is_dict:
+            return "plain dict" if cls is dict else "dict"
         key = id(cls)
         for kind, family in (("array", self._arrays), ("tensor", self._tensors), ("storage", self._storages)):
             if key in family:

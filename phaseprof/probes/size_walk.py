@@ -7,7 +7,7 @@ import sys
 import types
 from array import array
 from collections.abc import Callable, Iterable
-from itertools import compress, islice, repeat
+from itertools import chain, compress, islice, repeat
 from operator import is_not, not_
 from typing import TYPE_CHECKING, cast
 
@@ -191,7 +191,7 @@ class SizeWalk:
             bucket = [f for f in bucket if str.__contains__(_qualname_of_function(f), "<locals>")]
         sizes = None if plan.sizeof is None else list(map(plan.sizeof, bucket))
         is_wide = self._widest_bytes is not None and plan.follows and sizes and max(sizes) > self._widest_bytes
-        referents = gc.get_referents(*bucket) if plan.follows and not is_wide else []
+        referents = self._referents(plan, bucket) if plan.follows and not is_wide else []
         each = plan.fixed_bytes
         if plan.has_managed_dict and bucket:
             each += _managed_values_bytes(len(referents) / len(bucket) - 1)
@@ -203,6 +203,13 @@ class SizeWalk:
             raise _TooWide
         return self._expand(plan.kind, bucket, referents)
 
+    @staticmethod
+    def _referents(plan: Plan, bucket: list[object]) -> list[object]:
+        if plan.kind == "plain dict":
+            # The collector is shown no keys where all are strings; here they are added for all, so only once for each.
+            return list(chain.from_iterable(map(dict.values, cast("list[dict[object, object]]", bucket))))
+        return gc.get_referents(*bucket)
+
     def _expand(self, kind: str, bucket: list[object], referents: list[object]) -> list[object]:
         """Add memory that the collector does not see behind special types, and return all that is to be followed."""
         if kind == "function":
@@ -210,8 +217,7 @@ class SizeWalk:
             return [r for r in referents if id(r) not in apart]
         if kind == "array":
             referents += self._behind_arrays(bucket)
-        elif kind == "dict":
-            # The collector is shown no keys where all are strings.
+        elif kind in ("dict", "plain dict"):
             referents += walk.dict_keys(bucket)
         elif kind == "tensor":
             for address, (size, device) in tensors.storages_of(cast("list[torch.Tensor]", bucket)).items():
