@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from phaseprof.errors import UsageError
 from phaseprof.live.watching import Expected
+from phaseprof.probes.typeinfo import is_a
 
 _DOTTED = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"
 _TARGET = re.compile(rf"(?:(?P<label>[^:=]+)=)?(?P<module>{_DOTTED}):(?P<path>{_DOTTED})\Z")
@@ -92,9 +93,9 @@ def nearest(wrong: str, known: Iterable[str], *, cutoff: float = 0.0) -> str:
 
 def names_in(owner: object) -> list[str]:
     """Return the names that a module or class defines, inherited ones included."""
-    if isinstance(owner, type):
+    if is_a(owner, type):
         return sorted({name for cls in owner.__mro__ for name in vars(cls)})
-    return sorted(vars(owner)) if isinstance(owner, types.ModuleType) else []
+    return sorted(vars(owner)) if is_a(owner, types.ModuleType) else []
 
 
 def find_owner(module: types.ModuleType, target: Target) -> type | types.ModuleType:
@@ -106,7 +107,7 @@ def find_owner(module: types.ModuleType, target: Target) -> type | types.ModuleT
     owner: type | types.ModuleType = module
     for at, name in enumerate(target.path[:-1]):
         found = lookup(owner, name, target)
-        if not isinstance(found, type):
+        if not is_a(found, type):
             raise UsageError(f"{target}: {'.'.join(target.path[: at + 1])} is not a class; name a method of a class")
         owner = found
     return owner
@@ -122,7 +123,7 @@ def lookup(owner: type | types.ModuleType, name: str, target: Target) -> object:
         return inspect.getattr_static(owner, name)
     except AttributeError:
         pass
-    what = f"class {owner.__qualname__}" if isinstance(owner, type) else f"module {owner.__name__}"
+    what = f"class {owner.__qualname__}" if is_a(owner, type) else f"module {owner.__name__}"
     raise UsageError(f"{target}: {what} has no {name!r}{nearest(name, names_in(owner))}")
 
 
@@ -140,11 +141,11 @@ def replace_function(module: types.ModuleType, target: Target, wrap: Wrap) -> No
     owner, name = find_owner(module, target), target.path[-1]
     found = lookup(owner, name, target)
     # PhaseScope unpacks static and class methods itself.
-    is_method = isinstance(found, (staticmethod, classmethod))
-    if isinstance(found, (type, property)) or not (is_method or callable(found)):
+    is_method = is_a(found, staticmethod) or is_a(found, classmethod)
+    if (is_a(found, type) or is_a(found, property)) or not (is_method or callable(found)):
         raise UsageError(f"{target}: {'.'.join(target.path)} is a {type(found).__name__}, not a function or method")
     wrapped: object = wrap(found)  # type: ignore[arg-type]  # checked above, static and class methods too
-    if isinstance(owner, type) and not is_method and not hasattr(type(found), "__get__"):
+    if is_a(owner, type) and not is_method and not hasattr(type(found), "__get__"):
         # A callable that is no descriptor is called without the instance; its wrapper must be, too.
         wrapped = staticmethod(wrapped)  # type: ignore[arg-type]  # wrap returns a function for a function
     try:
@@ -160,7 +161,7 @@ def find_class(module: types.ModuleType, target: Target) -> type:
         UsageError: there is no such name, or it is no class.
     """
     found = lookup(find_owner(module, target), target.path[-1], target)
-    if not isinstance(found, type):
+    if not is_a(found, type):
         raise UsageError(f"{target}: is a {type(found).__name__}, not a class")
     return found
 

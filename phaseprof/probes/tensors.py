@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 from phaseprof.probes import census
 from phaseprof.probes.skipped import skip
 from phaseprof.probes.typeinfo import loaded_module, mro, namespace, with_subclasses
-from phaseprof.probes.uninterrupted import uninterrupted
+from phaseprof.probes.uninterrupted import call_that_waits, uninterrupted
 
 if TYPE_CHECKING:
     import torch
@@ -389,6 +389,6 @@ def _fill_test(torch: ModuleType) -> Callable[[object, int], bool] | None:
         ruler = rulers.get(n_items)
         if ruler is None:
             ruler = rulers[n_items] = torch.empty(n_items, dtype=torch.uint8, device="meta")
-        return bool(same(tensor, ruler))
+        return bool(call_that_waits(same, tensor, ruler))
 
     return fills
