@@ -87,14 +87,15 @@ def object_ids(classes: Sequence[type]) -> dict[int, int]:
     """
     family = with_subclasses(classes)
     collected = [cls for cls in family if is_collected(cls)]
+    hidden = [cls for cls in family if not is_collected(cls)]
     ids = pick_values(_source(collected), collected, id)[0] if collected else []
-    return dict.fromkeys([*ids, *_hidden_values([cls for cls in family if not is_collected(cls)], id)], 0)
+    return dict.fromkeys([*ids, *(_hidden_values(hidden, id) if hidden else ())], 0)
 
 
 @uninterrupted
 def _hidden_values(classes: Sequence[type], read: Callable[[object], Value]) -> list[Value]:
     """Return what a C function says of the instances that the collector does not list."""
-    found = walk.find_untracked(classes) if classes else []
+    found = walk.find_untracked(classes)
     try:
         return list(map(read, found))
     finally:
@@ -161,7 +162,8 @@ def _count_family(family: Sequence[type]) -> dict[int, int]:
     elif collected:
         # Other referrers (MRO tuples, namespaces, modules) have other types, which nobody looks up.
         counts.update({id(cls): n for cls, n in sift(_source(collected))[0]})
-    counts.update(_hidden_values(hidden, _id_of_type))
+    if hidden:
+        counts.update(_hidden_values(hidden, _id_of_type))
     return counts
 
 

@@ -1,4 +1,4 @@
-"""Other threads of the program feel nothing of a look: neither their tuples, arrays and locals, nor what they let go."""
+"""Other threads of the program feel nothing of a look: not in their tuples, arrays, locals, nor in what they drop."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_a_generator_that_looks_may_feed_a_tuple() -> None:
 
 
 def test_many_threads_at_once_feel_nothing() -> None:
-    workers = [Worker(build_tuples) for _ in range(8)]
+    workers = [Worker(build_tuples) for _ in range(5)]
     for worker in workers:
         worker.start()
     try:
