@@ -48,8 +48,8 @@ _call: Callable[[Callable[[], Any]], Any] = methodcaller("__call__")
 # From 3.12 on a collection begins between two instructions; before, inside of any call that makes a container.
 _COLLECTS_INSIDE_CALLS = sys.version_info < (3, 12)
 
-# The switch interval while a look lasts.  One that lasts longer is interrupted; threads that began to wait meanwhile may
-# have to wait for as long, if the others compute without a pause.
+# The switch interval while a look lasts.  A longer one is interrupted; threads that began to wait meanwhile may have to
+# wait for as long, if the others compute without a pause.
 _LONG_S = 1.0
 # Before a look, for a thread that waits to wake up and take over; where none does it is the price of a look.
 _SETTLE_S = 0.00005

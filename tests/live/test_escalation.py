@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from phaseprof.live import escalation
+from phaseprof.live import survivors
 from phaseprof.live.budget import CREDIT_NS, Budget
 from phaseprof.live.escalation import (
     AGAIN_AFTER,
@@ -97,10 +97,10 @@ def test_one_that_was_looked_at_is_wanted_again_after_a_while(bench: Bench, late
 def test_one_whose_search_met_its_limit_may_be_asked_about_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, max_levels: int, wanted: bool
 ) -> None:
-    search = escalation.find_holder_choices
+    search = survivors.find_holder_choices
     within = Limits(max_levels=max_levels)
     monkeypatch.setattr(
-        escalation, "find_holder_choices", lambda asked, **more: search(asked, **{**more, "limits": within})
+        survivors, "find_holder_choices", lambda asked, **more: search(asked, **{**more, "limits": within})
     )
     deep: list[list[list[list[Episode]]]] = [[[[]]]]
     one = bench.follow_episodes()
