@@ -80,7 +80,7 @@ def import_files(
     Raises:
         ImportFailure: a file breaks the rules of its format, or the unit of a size is not known.
         UsageError: ``out`` holds a recording already.
-    Cost: about 3 µs and 40 bytes a reading.
+    Cost: 3 to 7 µs and 40 bytes a reading.
     """
     units = units or Units()
     processes = [
