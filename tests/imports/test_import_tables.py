@@ -92,6 +92,23 @@ def test_rows_of_devices_are_one_process(tmp_path: Path) -> None:
     assert values(run.run.main, "cuda1/used_bytes") == [15 * MIB] * 20
 
 
+def test_rows_of_devices_that_no_column_names_go_by_their_order(tmp_path: Path) -> None:
+    text = "timestamp, name, memory.used [MiB]\n" + rows(
+        "2026/11/28 10:00:{s:02d}.950, A100, 500 MiB\n2026/11/28 10:00:{s:02d}.952, A100, {mb} MiB"
+    )
+
+    run = judged(tmp_path, text)
+
+    assert [finding.subject for finding in run.findings[0]] == ["cuda1"]
+    assert values(run.run.main, "cuda0/used_bytes") == [500 * MIB] * 20
+
+
+def test_one_device_stays_one(tmp_path: Path) -> None:
+    text = "timestamp, name, memory.used [MiB]\n" + rows("2026/11/28 10:00:{s:02d}.950, A100, {mb} MiB")
+
+    assert [finding.subject for finding in judged(tmp_path, text).findings[0]] == ["cuda0"]
+
+
 def test_rows_of_processes_become_processes(tmp_path: Path) -> None:
     text = "  PID   RSS    VSZ COMMAND\n" + rows(
         "   10  1000   2000 python calm.py\n   11 {mb}000   2000 python wild.py --all"

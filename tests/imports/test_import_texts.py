@@ -153,6 +153,15 @@ def test_the_screen_of_nvidia_smi(tmp_path: Path) -> None:
     assert values(run.run.main, "cuda0/used_bytes") == [500 * MIB] * 20
 
 
+def test_what_psutil_prints(tmp_path: Path) -> None:
+    row = "2026-11-28 10:00:{s:02d},123 INFO pmem(rss={mb}000000, vms=5000000000, shared=1, text=1)"
+
+    run = judged(tmp_path, lines(row))
+
+    assert run.status() == LEAK
+    assert run.findings[0][0].slope == pytest.approx(20e6)
+
+
 def test_kubectl_without_headers(tmp_path: Path) -> None:
     run = judged(tmp_path, lines("trainer-0   980m   {mb}Mi\nother-1   1m   30Mi"))
 

@@ -16,6 +16,7 @@ from phaseprof.analysis.imports.described import describe_text
 from phaseprof.analysis.imports.folders import is_mlflow, read_folder, read_mlflow
 from phaseprof.analysis.imports.json_files import read_json
 from phaseprof.analysis.imports.limits import ImportFailure, fail, read_start
+from phaseprof.analysis.imports.names import is_about_memory
 from phaseprof.analysis.imports.patterns import parse_patterns, read_free_log, read_known_text, read_patterns
 from phaseprof.analysis.imports.profiles import is_memray, is_mprof, read_memray, read_mprof
 from phaseprof.analysis.imports.prometheus import is_prometheus, read_prometheus
@@ -71,8 +72,8 @@ def import_files(
     """Read foreign files and write them as one run; all are read before anything is written.
 
     Args:
-        files: tidy CSV, trackers' CSV or JSON lines, ``torch.cuda.memory_stats`` dumps, mprof ``.dat``, TensorBoard
-            event files or their folders, memray captures; each also gzip'd.  Each file is a process of its own.
+        files: tables, logs of text, JSON, text of Prometheus's, files and folders of trackers, mprof ``.dat``, memray
+            captures, SQLite databases; texts also gzip'd.  Each file is a process of its own, or several.
         out: folder of the run, made anew.
         units: what the user said about units; see ``parse_units``.
         patterns: regular expressions with named groups, by which the files are read as logs; see ``parse_patterns``.
@@ -131,7 +132,7 @@ def _read_text(file: Path, start: bytes, units: Units) -> list[Readings]:
         return read_prometheus(file, units)
     if _JSON.match(text):
         return read_json(file, units)
-    if is_mlflow(start):
+    if is_mlflow(start) and is_about_memory(file.name):
         return read_mlflow([file], file, units)
     if is_tidy(text):
         return read_tidy_csv(file, units)

@@ -95,6 +95,7 @@ DIALECTS = (
         prefix="gpu/", is_binary=True, implied=_MIB, ignored=_set("name"),
     ),
     Dialect("docker stats", one_of=_set("mem_usage_limit mem_usage memusage"), prefix="container_", is_binary=True),
+    Dialect("kubectl top node", _set("memory_bytes memory%"), prefix="system_"),
     Dialect("kubectl top", _set("memory_bytes"), _set("cpu_cores pod name"), prefix="container_"),
     Dialect("free", _set("total used free available"), prefix="system_memory_"),
     Dialect("vmstat", _set("swpd free buff cache"), prefix="system_memory_", implied=_KIB),

@@ -189,6 +189,15 @@ KNOWN_TEXTS = (
         ), prefix="gpu_",
     ),
     KnownText(
+        "psutil", re.compile(r"\b(?:pmem|pfullmem|svmem)\([a-z]+=\d+"),
+        (
+            re.compile(r"^\W{0,3}(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?)"),
+            re.compile(r"\bp(?:full)?mem\(rss=(?P<rss_bytes>\d+), vms=(?P<vms_bytes>\d+)"),
+            re.compile(r"\bpfullmem\([^)]*?\buss=(?P<uss_bytes>\d+)"),
+            re.compile(r"\bsvmem\([^)]*?\bused=(?P<system_memory_used_bytes>\d+)"),
+        ),
+    ),
+    KnownText(
         "kubectl top", re.compile(r"\A\S+ +\d+m +\d+[KMG]i\s*$", re.MULTILINE),
         (re.compile(r"^(?P<name>\S+) +\d+m +(?P<memory>\d+[KMG]i)\s*$"),), prefix="container_",
     ),

@@ -95,6 +95,8 @@ class TableReader:
         self._labels = _labels_of(layout, head)
         self.is_newest_first = _is_newest_first(layout, head, self._labels)
         self._left_out = dict.fromkeys(layout.plan.left_out)
+        self._n_devices = _devices_a_reading(layout, head, self._labels)
+        self._n_rows = 0
 
     def take(self, line: int, text: str) -> None:
         """Take in one line, whatever it is."""
@@ -142,6 +144,9 @@ class TableReader:
             raise fail(self._file, rule, "keep the rows of the processes that matter", line=line)
         point = cells[plan.point] if plan.point >= 0 else ""
         device = cells[plan.device] if plan.device >= 0 else ""
+        if self._n_devices > 1:
+            device = str(self._n_rows % self._n_devices)
+        self._n_rows += 1
         figures = self._figures(layout, cells)
         key = (process, device, point, next(iter(figures))[0] if plan.key >= 0 and figures else "")
         time_s = self._time(layout, cells, key)
@@ -277,6 +282,25 @@ def _labels_of(layout: Layout, rows: Sequence[Sequence[str]]) -> list[int]:
         if len(rows) < 4 or len(set(texts)) <= len(texts) / 2:
             found.append(at)
     return found
+
+
+def _devices_a_reading(layout: Layout, rows: Sequence[Sequence[str]], labels: Sequence[int]) -> int:
+    """Count the rows of a table of devices that were read together, where no column says which is which.
+
+    They follow each other at one time, or within a part of the time between two readings; 1 where it is not plain.
+    """
+    plan = layout.plan
+    if plan.dialect.prefix != "gpu/" or plan.device >= 0 or plan.time < 0 or labels:
+        return 1
+    times = [read_time(row[plan.time]) or 0.0 for row in rows]
+    gaps = [b - a for a, b in itertools.pairwise(times)]
+    if len(gaps) < 4:
+        return 1
+    usual = max(gaps) / 4
+    sizes = [len(list(group)) + 1 for is_near, group in itertools.groupby(gaps, lambda gap: gap < usual) if is_near]
+    n_near = sum(gap < usual for gap in gaps)
+    is_even = len(set(sizes[:-1])) == 1 and n_near * sizes[0] >= (sizes[0] - 1) * (len(gaps) - sizes[0])
+    return sizes[0] if len(sizes) > 1 and is_even else 1
 
 
 def _is_newest_first(layout: Layout, rows: Sequence[Sequence[str]], labels: Sequence[int]) -> bool:
