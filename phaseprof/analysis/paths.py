@@ -14,6 +14,8 @@ _SIZED = re.compile(r"(?P<kind>.+), (?P<size>[\d,]+)(?: entries)?\Z")
 _LOCAL = re.compile(r"(?:(?P<file>\S+) )?(?P<function>\S+\(\))(?P<rest>.*) local (?P<name>\S+)\Z")
 _MODULE = re.compile(r"module (?P<module>[\w.]+?)\.(?P<name>\w+)\Z")
 _WHOLE_MODULE = re.compile(r"module [\w.]+\Z")
+# What a program could write: not "outside Python", nor a name that the search did not find.
+_NAMED = re.compile(r"[^\W\d]\w*[^ ?]*\Z")
 _MAIN = "__main__"
 # Characters of a name that are shown: what lies further left was said on a line above.
 _MOST = 44
@@ -85,8 +87,9 @@ def place_of_growth(steps: Sequence[str]) -> str:
 
     Empty where the path is; the last place that has a name where nothing on it has items.
     """
-    places = places_of(steps)
+    places = [place for place in places_of(steps) if _NAMED.match(place.name)]
     sized = [place for place in places if place.size >= 0]
     if sized:
         return max(sized, key=lambda place: place.size).name
-    return places[max(0, len(places) - 2)].name if places else ""
+    inner = [place for place in places if not place.name.endswith("]")]
+    return inner[-1].name if inner else ""

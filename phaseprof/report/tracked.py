@@ -10,6 +10,7 @@ from phaseprof.report.access import Generations, metrics_under
 from phaseprof.report.text import Report, Style, clean, fit, heading, join, pad, rule, wrap
 from phaseprof.units import MB, format_decimal_bytes
 
+DEFAULT_THRESHOLD_MB = 5.0  # MB a generation, as trainers have it
 _WIDTH = 60  # of this report's rules
 _NAME_WIDTH = 34
 
@@ -90,18 +91,28 @@ def _tracked_line(name: str, size: str, note: str, style: Style) -> str:
     return f"  {pad(fit(name, _NAME_WIDTH - 1, style), _NAME_WIDTH)}{number:>8} {unit}{note}"
 
 
-def build_tracked(process: ProcessRun, threshold_mb_per_epoch: float = 5.0) -> TrackedReport:
+def build_tracked(process: ProcessRun, threshold_mb_per_epoch: float | None = None) -> TrackedReport:
     """Report the tracked names; a name that grows over ``threshold_mb_per_epoch`` (10**6 bytes) is suspect.
 
+    Without one, the threshold that the run was recorded with holds.
     It must do so over the whole run and over the newer half of its readings, there by the least sizes, so that a
     buffer that was filled once, has stopped growing or is emptied now and then is not called a leak.
     """
     process.fold()
     names, found = Generations(process), metrics_under(process, "tracked/")
     newest = max((series.generations[-1] for series in found.values()), default=0)
-    threshold = threshold_mb_per_epoch * MB
+    limit = _recorded_threshold(process) if threshold_mb_per_epoch is None else threshold_mb_per_epoch
+    threshold = limit * MB
     sizes = [_tracked(name, series, newest, names, threshold) for name, series in found.items()]
     return TrackedReport(names.name(newest), threshold, tuple(sorted(sizes, key=lambda s: (-s.size_bytes, s.name))))
+
+
+def _recorded_threshold(process: ProcessRun) -> float:
+    text = process.header.settings.get("leak_threshold_mb", "") if process.header else ""
+    try:
+        return float(text)
+    except ValueError:
+        return DEFAULT_THRESHOLD_MB
 
 
 def _tracked(name: str, series: Series, newest: int, names: Generations, threshold: float) -> TrackedSize:

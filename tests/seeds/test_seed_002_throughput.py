@@ -1,0 +1,140 @@
+"""Seed 002: throughput that falls while memory grows, growth warnings for a device, and the profile of a rollout."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from seed_programs import generations, nothing, run_on_device
+
+from phaseprof import Profiler
+from phaseprof.analysis.compare import compare
+from phaseprof.analysis.findings import find_leaks
+from phaseprof.integrations import wandb
+from phaseprof.recording.reader import Run
+from phaseprof.report.build import build_rollout, build_rollout_profile, build_summary
+from phaseprof.report.scalars import build_scalars
+
+N = 30
+SLOWER = [0.02 + 0.003 * g for g in range(N)]
+FLAT = [2048.0] * N
+GROWING = [2048.0 + 40 * g for g in range(N)]
+
+
+def test_002_01_falling_throughput_is_a_finding() -> None:
+    found = find_leaks(run_on_device(FLAT, seconds=SLOWER))
+
+    assert [(f.verdict, f.kind) for f in found] == [("slowdown", "throughput")]
+
+
+def test_002_02_throughput_and_memory_by_epoch() -> None:
+    text = build_rollout(run_on_device(GROWING, seconds=SLOWER)).render(_plain())
+
+    assert "Epoch 0:" in text
+    assert "items/s, GPU:" in text
+
+
+def test_002_03_growth_over_ten_megabytes_is_marked_for_a_device_and_by_the_verdict() -> None:
+    growing, flat = run_on_device(GROWING), run_on_device(FLAT)
+
+    assert build_rollout(growing).rows[-1].is_suspect
+    assert not build_rollout(flat).rows[-1].is_suspect
+    assert not build_rollout(growing, leaks=False).rows[-1].is_suspect
+
+
+def test_002_03_resident_memory_is_never_held_against_the_rule_for_devices() -> None:
+    profiler, kept = Profiler(), []
+    generations(profiler, range(8), items=64, rollout=lambda _: kept.append(bytearray(b"x") * 4_000_000))
+    report = profiler.report().to_dict()
+    profiler.close()
+
+    assert not any(row["is_suspect"] for row in report["rollout"]["rows"]) or report["findings"]["n_leaks"]  # type: ignore[index]
+
+
+def test_002_04_the_profile_of_a_rollout() -> None:
+    text = build_rollout_profile(run_on_device(GROWING)).render(_plain())
+
+    assert f"Rollout Profile (agent_step={5120 * N}, rollout={N - 1})" in text
+    assert "GPU Memory:" in text
+    assert "Growth (!)" in text
+
+
+def test_002_05_a_profile_every_so_many_rollouts(capsys: pytest.CaptureFixture[str]) -> None:
+    profiler = Profiler(report_every=5)
+    generations(profiler, range(10), items=64, rollout=nothing)
+    profiler.close()
+
+    shown = capsys.readouterr().out
+    assert [line for line in shown.splitlines() if "Rollout Profile" in line] == [
+        "Rollout Profile (agent_step=320, rollout=4)", "Rollout Profile (agent_step=640, rollout=9)",
+    ]  # fmt: skip
+
+
+def test_002_06_a_list_that_accumulates() -> None:
+    class Loss:
+        def __init__(self) -> None:
+            self.all_teacher_actions: list[list[float]] = []
+
+    loss, profiler = Loss(), Profiler(budget=0.5)
+    collect = lambda turn: loss.all_teacher_actions.extend([turn + 0.5] * 40 for _ in range(400))  # noqa: E731
+    generations(profiler, range(16), run_rollout=collect)
+    (found, *_) = profiler.findings()
+    profiler.close()
+
+    assert (found.verdict, found.phase) == ("leak", "run_rollout")
+    assert any("all_teacher_actions" in step for step in found.holder)
+
+
+def test_002_07_device_memory_that_is_not_released() -> None:
+    (found, *_) = find_leaks(run_on_device(GROWING))
+
+    assert (found.verdict, found.metric) == ("leak", "cuda0/allocated_bytes")
+
+
+def test_002_08_time_in_garbage_collections_is_named() -> None:
+    from phaseprof.recording import format as fmt
+
+    process, total = run_on_device(FLAT, seconds=SLOWER), 0.0
+    for g, took in enumerate(SLOWER):
+        total += took - SLOWER[0]
+        process.add(fmt.Metrics(g, g, {"gc/gc_pause_s": total}))
+
+    assert "the time of garbage collections" in find_leaks(process)[0].summary
+
+
+def test_002_09_what_the_allocator_keeps_is_no_leak() -> None:
+    process = run_on_device(FLAT)
+    series = process.series["generation end", "cuda0/reserved_bytes"]
+
+    assert series.last > process.series["generation end", "cuda0/allocated_bytes"].last
+    assert find_leaks(process) == ()
+
+
+def test_002_10_the_repaired_version_is_clean() -> None:
+    rng = random.Random(1)
+
+    assert find_leaks(run_on_device(FLAT, seconds=[1.0 + rng.gauss(0, 0.02) for _ in range(N)])) == ()
+
+
+def test_002_11_before_and_after() -> None:
+    before, after = Run(None, [run_on_device(GROWING)]), Run(None, [run_on_device(FLAT)])
+
+    comparison = compare([before, after], ["before", "after"])
+
+    assert comparison.headline is not None
+    assert comparison.headline.changes[0].word == "collapsed"
+
+
+def test_002_12_the_keys_of_weights_and_biases() -> None:
+    figures = build_scalars(run_on_device(GROWING))
+
+    assert figures["system/gpu_memory_allocated_MB"] == pytest.approx(GROWING[-1] * 1.048576)
+    assert figures["train/sps"] == pytest.approx(5120)
+    assert wandb.scalars is not None
+    assert build_summary(run_on_device(FLAT), ()).rollout.has_items
+
+
+def _plain() -> object:
+    from phaseprof.report.text import Style
+
+    return Style(unicode=False)
