@@ -3,7 +3,7 @@
     python tests/docs/pages.py --help-texts     write the live --help into docs/reference/cli.md
     python tests/docs/pages.py --demo           run the demo and put what it prints into the tutorial and the README
 
-Three comments in a page have a meaning. ``<!-- python`` opens code that is run but not shown, up to ``-->``.
+Two comments in a page have a meaning.
 ``<!-- help: NAME -->`` stands before a block that holds the help of a command. ``<!-- demo: begin NAME -->`` and
 ``<!-- demo: end -->`` stand around a block of the demo's output.
 """
@@ -26,7 +26,7 @@ CLI_PAGE = DOCS / "reference" / "cli.md"
 TUTORIAL, README = DOCS / "tutorial.md", ROOT / "README.md"
 DEMO_GENERATIONS = "12"
 
-_CODE = re.compile(r"^(?:```python\n(?P<shown>.*?)^```$|<!-- python\n(?P<hidden>.*?)^-->$)", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"^```python\n(?P<shown>.*?)^```$", re.MULTILINE | re.DOTALL)
 _HELP = re.compile(r"<!-- help:(?: (?P<name>\w+))? -->\n```text\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _DEMO = re.compile(
     r"<!-- demo: begin (?P<name>\w+) -->\n```text\n(?P<text>.*?)^```\n<!-- demo: end -->", re.MULTILINE | re.DOTALL
@@ -53,7 +53,7 @@ def python_blocks(page: Path) -> list[Block]:
     """Return the code that a page runs, in order."""
     text = page.read_text(encoding="utf-8")
     return [
-        Block(found["shown"] or found["hidden"] or "", text.count("\n", 0, found.start()) + 2)
+        Block(found["shown"], text.count("\n", 0, found.start()) + 2)
         for found in _CODE.finditer(text)
     ]
 

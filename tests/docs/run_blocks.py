@@ -1,6 +1,6 @@
-"""Run the Python of one page in order, in one namespace, in the current folder: run_blocks.py PAGE
+"""Run one block of a page, by itself, in the current folder: run_blocks.py PAGE LINE
 
-Blocks that need a package that is not installed are passed over, and named.
+A block that needs a package that is not installed is passed over, and named.
 """
 
 from __future__ import annotations
@@ -23,21 +23,18 @@ def missing(code: str) -> list[str]:
     return [name for name in OPTIONAL if name in named and importlib.util.find_spec(name) is None]
 
 
-def main(page: Path) -> None:
-    """Run the page's blocks; an exception is shown with the page's own line numbers."""
+def main(page: Path, line: int) -> None:
+    """Run the block; an exception is shown with the page's own line numbers."""
+    (block,) = [block for block in python_blocks(page) if block.line == line]
+    lacking = missing(block.code)
+    if lacking:
+        print(f"{page.name}:{block.line}: passed over, no {', '.join(lacking)}", file=sys.stderr)
+        return
     module = types.ModuleType("__main__")
     module.__dict__["__file__"] = str(page)
     sys.modules["__main__"] = module
-    for block in python_blocks(page):
-        lacking = missing(block.code)
-        if lacking:
-            print(f"{page.name}:{block.line}: passed over, no {', '.join(lacking)}", file=sys.stderr)
-            if not block.code.startswith("# alone"):
-                return  # later blocks build on this one
-            continue
-        code = compile("\n" * (block.line - 1) + block.code, str(page), "exec")
-        exec(code, module.__dict__)
+    exec(compile("\n" * (block.line - 1) + block.code, str(page), "exec"), module.__dict__)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), int(sys.argv[2]))

@@ -24,6 +24,7 @@ from phaseprof.records import KINDS, VERDICTS, Finding
 REFERENCE = pages.DOCS / "reference"
 PAGES = pages.pages()
 WITH_CODE = [page for page in PAGES if pages.python_blocks(page)]
+BLOCKS = [(page, block.line) for page in WITH_CODE for block in pages.python_blocks(page)]
 MODULES_WITH_EXAMPLES = sorted(
     ".".join(path.relative_to(pages.ROOT).with_suffix("").parts)
     for path in (pages.ROOT / "phaseprof").rglob("*.py")
@@ -39,14 +40,22 @@ def text_of(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
-def test_the_code_of_a_page_runs(page: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("page", "line"), BLOCKS, ids=lambda part: name_of(part) if isinstance(part, Path) else None)
+def test_a_block_runs_as_it_stands_from_a_clean_folder(page: Path, line: int, tmp_path: Path) -> None:
     environ = {**os.environ, "PYTHONPATH": str(pages.ROOT), "PYTHONIOENCODING": "utf-8"}
-    command = [sys.executable, "-W", "error", str(Path(__file__).with_name("run_blocks.py")), str(page)]
+    program = str(Path(__file__).with_name("run_blocks.py"))
+    command = [sys.executable, "-W", "error", program, str(page), str(line)]
 
     done = subprocess.run(command, capture_output=True, encoding="utf-8", cwd=tmp_path, env=environ)
 
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+def test_a_page_imports_public_names_only(page: Path) -> None:
+    inner = re.compile(r"^\s*(?:from|import) phaseprof\.(?!integrations|errors)\w+", re.MULTILINE)
+
+    assert [found for block in pages.python_blocks(page) for found in inner.findall(block.code)] == []
 
 
 def test_pages_with_code_are_found() -> None:

@@ -17,21 +17,21 @@ class TradingEnvironment:
     """What must be there twice."""
 
     def __init__(self) -> None:
-        self.prices = [float(price) for price in range(50)]
+        self.prices = [float(price) for price in range(4000)]
 
 
 class DDPGAgent:
     """What must be there sixteen or seventeen times."""
 
     def __init__(self) -> None:
-        self.weights = [float(weight) for weight in range(50)]
+        self.weights = [float(weight) for weight in range(4000)]
 
 
 class ReplayBuffer:
     """What must be there once."""
 
     def __init__(self) -> None:
-        self.data: list[object] = []
+        self.data: list[object] = [float(item) for item in range(4000)]
 
 
 def generations(

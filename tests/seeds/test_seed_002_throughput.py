@@ -75,9 +75,9 @@ def test_002_06_a_list_that_accumulates() -> None:
         def __init__(self) -> None:
             self.all_teacher_actions: list[list[float]] = []
 
-    loss, profiler = Loss(), Profiler(budget=0.5)
+    loss, profiler = Loss(), Profiler(budget=None)
     collect = lambda turn: loss.all_teacher_actions.extend([turn + 0.5] * 40 for _ in range(400))  # noqa: E731
-    generations(profiler, range(16), run_rollout=collect)
+    generations(profiler, range(12), run_rollout=collect)
     (found, *_) = profiler.findings()
     profiler.close()
 

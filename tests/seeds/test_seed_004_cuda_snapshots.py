@@ -133,7 +133,7 @@ def test_004_13_a_graph_carried_through_collection() -> None:
         for _ in range(6):
             state[0] = cell(torch.zeros(4, 8), state[0])
 
-    generations(profiler, range(14), collect_experience=collect, train_population=nothing)
+    generations(profiler, range(11), collect_experience=collect, train_population=nothing)
     found = profiler.findings()
     profiler.close()
 
