@@ -6,8 +6,6 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
 from phaseprof.errors import RecordingError
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
@@ -76,7 +74,7 @@ class RunFollower:
             if self.path.is_file():
                 return [self.path]
             # Parts of a rotated recording are read in the order they were written: name.jsonl, name.1, ... name.10.
-            return sorted(self.path.glob("*.jsonl"), key=lambda file: (len(file.name), file.name))
+            return sorted(filter(Path.is_file, self.path.glob("*.jsonl")), key=lambda file: (len(file.name), file.name))
         except OSError:
             return []
 
@@ -115,7 +113,7 @@ class RunFollower:
             return 0
         try:
             record = fmt.decode(line)
-        except (msgspec.DecodeError, ValueError):
+        except fmt.WRONG:
             one.n_wrong += 1
             one.is_foreign = one.process is None
             return 0

@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import json
+import os
 import random
 from pathlib import Path
 
@@ -200,3 +201,23 @@ def test_quoting_is_undone_exactly(text: str) -> None:
 
 def test_a_carriage_return_begins_no_formula() -> None:
     assert safe_cell("\r=1") == " =1"
+
+
+@pytest.mark.parametrize("seed", range(40, 60))
+def test_a_run_is_watched_whatever_is_in_it(tmp_path: Path, seed: int) -> None:
+    run = write(tmp_path / "run", garbled(random.Random(seed)))
+
+    status, printed = run_command("watch", run, "--once")
+
+    assert status in (0, 2)
+    assert "Traceback" not in printed
+    assert printed == for_terminal(printed)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_a_pipe_among_the_files_is_not_waited_for(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", as_lines(run_of()))
+    os.mkfifo(run / "rank1-pid8.jsonl")
+
+    for words in (("report", run), ("watch", run, "--once"), ("export", run, "--out", tmp_path / "out.csv")):
+        assert run_command(*words)[0] in (0, 1, 3)

@@ -150,7 +150,7 @@ def _item(record: bytes) -> dict[str, float]:
         elif number == _JSON:
             try:
                 value = msgspec.json.decode(content)
-            except msgspec.DecodeError:
+            except (msgspec.DecodeError, RecursionError):
                 value = None  # NaN and the like: not measured
     return dict(_figures(".".join(keys), value))
 
