@@ -6,6 +6,7 @@
 #   make bench      the figures of docs/benchmarks.md
 #   make integrations  tests against the packages of phaseprof.integrations, which are large
 #   make lint       ruff and mypy --strict
+#   make sanitize   the extension's tests under the address and undefined-behaviour sanitizers
 #   make clean      remove what the targets above made
 
 SHELL := /bin/sh
@@ -25,7 +26,7 @@ ARGS ?=
 WORKERS ?= 2
 PYTEST := -m pytest -q -n $(WORKERS) --dist worksteal
 
-.PHONY: demo test test-torch test-base integrations bench leakbench lint coverage clean
+.PHONY: demo test test-torch test-base integrations bench leakbench lint sanitize coverage clean
 
 demo: $(VENV)/.test
 	$(BIN)/phaseprof demo --scenario $(SCENARIO) $(ARGS)
@@ -54,12 +55,15 @@ lint: $(VENV)/.lint $(VENV)/.test $(VENV)/.all
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+sanitize: $(VENV)/.test-base
+	sh .ci/sanitize $(abspath $(BIN)/python)
+
 coverage: $(VENV)/.test $(VENV)/.all
 	$(BIN)/coverage run -m pytest -q $(ARGS)
 	$(BIN)/coverage report --skip-covered
 
 clean:
-	rm -rf $(VENV) .venvs build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage runs
+	rm -rf $(VENV) .venvs build dist *.egg-info phaseprof/native/*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage runs
 	find phaseprof tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
