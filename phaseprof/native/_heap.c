@@ -1854,41 +1854,44 @@ rows_of(const Asked *asked, size_t n)
     return bytes;
 }
 
-/* Names of all kinds, as text; the types are held by the caller meanwhile. */
-static PyObject *
-names_of_types(PyTypeObject **types, size_t n)
+/* Write the names of all kinds while the types are sure to live: making text starts no collection, as making a list may.
+   No reference to a type is taken for it, since types lie on a thousand pages.  NULL with an exception set if it fails. */
+static PyObject **
+write_names(const Walk *walk)
 {
-    PyObject *names = PyList_New((Py_ssize_t)n);
-    for (size_t i = 0; names != NULL && i < n; i++) {
-        PyObject *name = name_of(types[i]);
-        if (name == NULL) {
-            Py_CLEAR(names);
-            break;
+    PyObject **names = malloc((walk->n_kinds + 1) * sizeof(PyObject *));
+    if (names == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    for (size_t i = 0; i < walk->n_kinds; i++) {
+        names[i] = name_of(walk->kinds[i]->type);
+        if (names[i] == NULL) {
+            while (i-- > 0) {
+                Py_DECREF(names[i]);
+            }
+            free(names);
+            return NULL;
         }
-        PyList_SET_ITEM(names, (Py_ssize_t)i, name);
     }
     return names;
 }
 
-/* Take a reference to the type of each kind; NULL where there is no memory. */
-static PyTypeObject **
-take_types(const Walk *walk)
+/* Return the names as a list, which takes over their references, and free the array. */
+static PyObject *
+list_names(PyObject **names, size_t n)
 {
-    PyTypeObject **types = malloc((walk->n_kinds + 1) * sizeof(PyTypeObject *));
-    for (size_t i = 0; types != NULL && i < walk->n_kinds; i++) {
-        types[i] = walk->kinds[i]->type;
-        Py_INCREF(types[i]);
-    }
-    return types;
-}
-
-static void
-drop_types(PyTypeObject **types, size_t n)
-{
+    PyObject *list = PyList_New((Py_ssize_t)n);
     for (size_t i = 0; i < n; i++) {
-        Py_DECREF(types[i]);
+        if (list != NULL) {
+            PyList_SET_ITEM(list, (Py_ssize_t)i, names[i]);
+        }
+        else {
+            Py_DECREF(names[i]);
+        }
     }
-    free(types);
+    free(names);
+    return list;
 }
 
 enum { OF_PLACE, OF_PARENT, OF_KIND, OF_NUMBER, OF_BYTES };
@@ -2165,14 +2168,13 @@ answer_places(Walk *walk)
     if (walk->failed) {
         return PyErr_NoMemory();
     }
-    PyTypeObject **types = take_types(walk);
-    if (types == NULL) {
-        return PyErr_NoMemory();
+    PyObject **written = write_names(walk);
+    if (written == NULL) {
+        return NULL;
     }
     take(walk->measured, walk->n_measured);
     PyObject *measured = list_of(walk->measured, walk->n_measured);
-    PyObject *names = names_of_types(types, walk->n_kinds);
-    drop_types(types, walk->n_kinds);
+    PyObject *names = list_names(written, walk->n_kinds);
     PyObject *columns[5];
     int is_whole = measured != NULL && names != NULL;
     for (int i = 0; i < 5; i++) {
@@ -2274,9 +2276,9 @@ answer_sizes(Walk *walk)
     if (walk->failed) {
         return PyErr_NoMemory();
     }
-    PyTypeObject **types = take_types(walk);
-    if (types == NULL) {
-        return PyErr_NoMemory();
+    PyObject **written = write_names(walk);
+    if (written == NULL) {
+        return NULL;
     }
     take(walk->measured, walk->n_measured);
     for (size_t i = 0; i < walk->n_foreign; i++) {
@@ -2290,8 +2292,7 @@ answer_sizes(Walk *walk)
         }
         Py_DECREF(walk->foreign[i]);
     }
-    PyObject *names = names_of_types(types, walk->n_kinds);
-    drop_types(types, walk->n_kinds);
+    PyObject *names = list_names(written, walk->n_kinds);
     PyObject *by_type = PyList_New(0);
     for (size_t i = 0; by_type != NULL && names != NULL && i < walk->n_rows; i++) {
         PyObject *item = Py_BuildValue("(OLL)", PyList_GET_ITEM(names, (Py_ssize_t)walk->rows[i].kind),
