@@ -1,6 +1,6 @@
 """The passes in C beside the same passes in Python: counts, the heap by place, deep sizes, memory.
 
-Run ``python -m benchmarks.bench_native [--quick]``. Both languages are measured in turns in one process on one heap; the
+Run ``python -m benchmarks.bench_native [--quick]``. Both languages are measured in one process on one heap; the
 best of a few rounds of this thread's CPU time counts, so that a busy machine blurs little.
 """
 
@@ -15,7 +15,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench_census import best_of, make_classes, make_heap
-
 from phaseprof.native.extension import extension, passes_in_python
 from phaseprof.native.places import read_places
 from phaseprof.probes import census
@@ -37,7 +36,14 @@ def in_python(action: Callable[[], object]) -> Callable[[], object]:
 
 
 def row(name: str, ours: float, peer: float, **more: object) -> dict[str, object]:
-    return {"name": name, "ours": ours, "peer": peer, "peer_name": "the Python pass", "ratio": peer / max(ours, 1e-9), **more}
+    return {
+        "name": name,
+        "ours": ours,
+        "peer": peer,
+        "peer_name": "the Python pass",
+        "ratio": peer / max(ours, 1e-9),
+        **more,
+    }
 
 
 def count_rows(classes: list[type]) -> list[dict[str, object]]:
@@ -56,7 +62,10 @@ def places_rows() -> list[dict[str, object]]:
     ours, peer = best_of(read_places, 5), best_of(in_python(read_places), 1)
     note = f"{table.n_met:,} objects met, {len(table):,} places, {ours / table.n_met * 1e9:.0f} ns an object"
     most = PLACES_NS * 1e-9 * table.n_met
-    return [row("the heap by place in C", ours, peer, bound=PLACES_RATIO, most=most, note=note), memory_row(table.n_met)]
+    return [
+        row("the heap by place in C", ours, peer, bound=PLACES_RATIO, most=most, note=note),
+        memory_row(table.n_met),
+    ]
 
 
 def memory_row(n_met: int) -> dict[str, object]:
@@ -110,7 +119,9 @@ def fork_row() -> dict[str, object]:
     """Return what of a forked child's memory becomes its own by a walk, in C and in Python."""
     ours = in_child(lambda: _grown_by(read_places))
     peer = in_child(lambda: _grown_by(in_python(read_places)))
-    return row("memory that a walk in a forked child makes its own", ours, peer, unit="bytes", most=_status("VmRSS") / 100)
+    return row(
+        "memory that a walk in a forked child makes its own", ours, peer, unit="bytes", most=_status("VmRSS") / 100
+    )
 
 
 TORCH = """
@@ -130,7 +141,7 @@ print(ours, peer, table.n_met, len(table))
 
 
 def torch_rows() -> list[dict[str, object]]:
-    done = subprocess.run([sys.executable, "-c", TORCH], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", TORCH], capture_output=True, text=True, timeout=300, check=False)
     if done.returncode:
         return []
     ours, peer, n_met, n_places = map(float, done.stdout.split())

@@ -18,6 +18,7 @@ from phaseprof.live.suspects import AT, COUNTED, Suspects
 from phaseprof.live.tracking import TrackList
 from phaseprof.live.visits import SHORTEST_NS
 from phaseprof.live.watching import Watched, WatchList, counts_of
+from phaseprof.native.extension import missing_because
 from phaseprof.probes import census, heap, sizes
 from phaseprof.probes.gc_watch import GcWatch
 from phaseprof.probes.protocol import Probe
@@ -433,9 +434,9 @@ class Inspector:
         spent.update({f"{job} (asked for)": ns / 1e9 for job, ns in budget.asked_ns.items()})
         left = {job: ns / 1e9 for job, ns in budget.left_ns.items()}
         pause_ns, pause_by = budget.longest_pause
-        return fmt.Cost(
-            self._clock(), generation, budget.wall_ns / 1e9, spent, dict(budget.skipped), left, pause_ns / 1e9, pause_by
-        )
+        wall_s, pause_s = budget.wall_ns / 1e9, pause_ns / 1e9
+        skipped, in_python = dict(budget.skipped), missing_because()
+        return fmt.Cost(self._clock(), generation, wall_s, spent, skipped, left, pause_s, pause_by, in_python)
 
     def abandon(self) -> None:
         """In a forked child: forget the parent's state without touching its files."""

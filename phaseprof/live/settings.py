@@ -98,8 +98,9 @@ _short = _repr.repr
 NAMES = tuple(field.name for field in fields(Settings))
 # What else the table and the environment may hold: what ``phaseprof run`` instruments.
 INSTRUCTIONS = ("phase", "generation", "watch", "track")
-# Every variable that some part of phaseprof reads; ``PHASEPROF_ASCII`` asks reports for plain text.
-VARIABLES = tuple(PREFIX + name.upper() for name in (*NAMES, *INSTRUCTIONS, "ascii"))
+# Every variable that some part of phaseprof reads; ``PHASEPROF_ASCII`` asks reports for plain text,
+# ``PHASEPROF_NATIVE=0`` for passes over the heap in Python, ``PHASEPROF_CFLAGS`` is the build's.
+VARIABLES = tuple(PREFIX + name.upper() for name in (*NAMES, *INSTRUCTIONS, "ascii", "native", "cflags"))
 
 
 def resolve(

@@ -221,6 +221,7 @@ class Cost(_Record, tag="cost"):
 
     ``skipped`` counts jobs that the budget had no room for; ``left`` gives the pause in seconds that a job was expected
     to take, which was too long for the loop; ``pause_s`` the longest pause, and ``pause_by`` the job that made it.
+    ``in_python`` says why passes over the heap run in Python and not in C, empty where they run in C.
     """
 
     t: Time
@@ -231,6 +232,7 @@ class Cost(_Record, tag="cost"):
     left: dict[str, Figure] = {}
     pause_s: Figure = 0.0
     pause_by: str = ""
+    in_python: str = ""
 
 
 class Note(_Record, tag="note"):

@@ -25,6 +25,7 @@ class CostReport(Report):
             seconds that each was expected to take.
         pause_s: the longest time for which a job kept the program waiting; ``None`` where it was not measured.
         pause_by: that job.
+        in_python: why passes over the heap ran in Python; empty where they ran in C.
         budget: share of wall time allowed, as it was set; empty if the recording does not say.
     """
 
@@ -37,6 +38,7 @@ class CostReport(Report):
     left: Mapping[str, float] = field(default_factory=dict)
     pause_s: float | None = None
     pause_by: str = ""
+    in_python: str = ""
 
     @property
     def total_s(self) -> float:
@@ -75,6 +77,9 @@ class CostReport(Report):
         lines.append(f"Wall time watched: {format_duration(self.wall_s)}{budget}")
         if self.pause_s:
             lines.append(f"Longest pause: {format_duration(self.pause_s)}, by {self.pause_by}")
+        if self.in_python:
+            said = f"Passes over the heap run in Python, which takes longer: {self.in_python}."
+            lines += wrap(said, style.width, style)
         if self.left:
             jobs_left = ", ".join(f"{name} ({format_duration(seconds)})" for name, seconds in sorted(self.left.items()))
             lines += entry("Too long for the loop", jobs_left, style, indent=0, name_width=26)
@@ -99,5 +104,6 @@ def build_cost(process: ProcessRun) -> CostReport:
     if cost is None:
         return CostReport(None, {}, {}, budget)
     return CostReport(
-        cost.wall_s, dict(cost.spent_s), dict(cost.skipped), budget, dict(cost.left), cost.pause_s, cost.pause_by
-    )
+        cost.wall_s, dict(cost.spent_s), dict(cost.skipped), budget, dict(cost.left), cost.pause_s, cost.pause_by,
+        cost.in_python,
+    )  # fmt: skip
