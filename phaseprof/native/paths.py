@@ -12,9 +12,9 @@ from typing import cast
 from phaseprof.native.frames import local_values
 from phaseprof.native.layout import attributes, holds_attributes, is_understood
 from phaseprof.native.table import FRAME, PathStep, Root
+from phaseprof.probes.names import looks_like_name
 from phaseprof.probes.typeinfo import mro, namespace, type_name
 
-_MAX_NAME = 40
 _SEQUENCES = (list, tuple, deque)
 _MAX_SEARCHED = 1_000_000
 _namespace_of = vars(types.ModuleType)["__dict__"].__get__
@@ -103,7 +103,7 @@ def _slot(parent: object, child: object) -> tuple[str, str] | None:
 
 def _shown(key: object) -> str:
     """Return a key that looks like a name; what else a program keeps in its keys is its own affair."""
-    return key if type(key) is str and len(key) <= _MAX_NAME and key.isidentifier() else ""
+    return str(key) if looks_like_name(key) else ""
 
 
 def _label(obj: object) -> str:
