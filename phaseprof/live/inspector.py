@@ -14,12 +14,13 @@ from phaseprof.live.escalation import COLLECTED_NS, HOLDERS_NS, Escalation
 from phaseprof.live.investigation import Investigation
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
+from phaseprof.live.sizing import TrackedSizes
 from phaseprof.live.suspects import AT, COUNTED, Suspects
 from phaseprof.live.tracking import TrackList
 from phaseprof.live.visits import SHORTEST_NS
 from phaseprof.live.watching import Watched, WatchList, counts_of
 from phaseprof.native.extension import missing_because
-from phaseprof.probes import census, heap, sizes
+from phaseprof.probes import census, heap
 from phaseprof.probes.gc_watch import GcWatch
 from phaseprof.probes.protocol import Probe
 from phaseprof.probes.registry import PROBES, available_probes
@@ -48,6 +49,8 @@ COUNTERS_PART, SLOW_PART = 0.15, 0.5
 COUNTERS_CREDIT_NS = 6_000_000
 # Watched classes are counted once in so many generations and so much time, whichever is longer, whatever it costs.
 COUNT_EVERY, COUNT_EVERY_NS = 10, 10_000_000_000
+# A part of a sizing ends a little after its limit; a shorter one would mostly look for the place where it goes on.
+SIZED_OF_A_PAUSE, LEAST_PART_S = 0.5, 0.005
 # Points are taken into the model when they are many, or twice a second; what profiling costs is written now and then.
 FOLD_AT, FOLD_EVERY_NS, COST_EVERY_NS = 2048, 500_000_000, 5_000_000_000
 # Without a budget: walk at every generation while suspicion may arise, then as seldom as a census under one.
@@ -84,7 +87,7 @@ class Inspector:
         self._counts: dict[str, int] = {}
         self._last_done: dict[str, int] = {}
         self._done_at: dict[str, int] = {}
-        self._told_gone: set[str] = set()
+        self._sizes = TrackedSizes(tracked, recorder.note)
         self._n_types = self._n_hasty = self._n_walks = 0
         self._last_read = dict.fromkeys(SLOW, self._clock())
         self._next_at = self._fold_at = self._cost_at = 0
@@ -201,7 +204,8 @@ class Inspector:
             is_counted = self._budget.share is not None and self._last_done.get("types") == generation
             return bool(self._watches.entries) and not is_counted and self._last_done.get("watched") != generation
         if job == "tracked":
-            return bool(self._tracked.getters) and generation % self._settings.track_every == 0
+            is_time = generation % self._settings.track_every == 0 or self._sizes.is_open
+            return bool(self._tracked.getters) and is_time
         if self._budget.share is None:
             eager = generation < SETTLED or (self.suspects.is_rising() and generation < DECIDED)
             walks = (eager or generation % TYPES_EVERY == 0) and self._may_walk()
@@ -331,24 +335,20 @@ class Inspector:
             counts.clear()
 
     def _size_tracked(self, generation: int) -> None:
-        found = self._tracked.collect()
-        try:
-            readings = sizes.deep_sizes(found)
-        finally:
-            found.clear()
-        for name, why in self._tracked.gone.items():
-            if name not in self._told_gone:
-                self._told_gone.add(name)
-                self._recorder.note(f"tracked name {name!r} is gone: {why}")
-        figures = {f"tracked/{name}": float(size.bytes) for name, size in readings.names.items()}
-        figures["tracked_total_bytes"] = float(readings.total_bytes)
-        self._record(generation, figures)
+        """Size tracked names: all of them without a budget, else as far as a pause and the room there is allow."""
+        limit_s = float("inf")
+        if self._budget.share is not None:
+            limit_s = min(SIZED_OF_A_PAUSE * self._settings.max_pause, max(LEAST_PART_S, self._budget.room_ns() / 1e9))
+        figures = self._sizes.step(limit_s)
+        if figures:
+            self._record(generation, figures)
 
     def size_for_report(self, generation: int) -> None:
         """Size the tracked names for a report that names this generation; it was asked for, so no budget is charged."""
         if self._tracked.getters and self._last_done.get("tracked") != generation:
+            limit_s = float("inf") if self._budget.share is None else self._settings.max_look
             with self._budget.spending("tracked", asked=True):
-                self._size_tracked(generation)
+                self._record(generation, self._sizes.all_at_once(limit_s))
             self._last_done["tracked"] = generation
             self._done_at["tracked"] = self._clock()
 
