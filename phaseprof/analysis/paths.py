@@ -78,6 +78,8 @@ def _root(link: str) -> tuple[str, str]:
 def _joined(name: str, link: str) -> tuple[str, str]:
     if link.startswith((".", "[")):
         return f"{name}{link}", ""
+    if link == "autograd graph":
+        return f"the graph of {name}", ""
     kind, _, new = link.rpartition(" ")
     return new, f"{kind} reached from {name}" if kind else ""
 

@@ -59,10 +59,10 @@ class CostReport(Report):
         if not self.wall_s:
             return []
         asked = sum(seconds for job, seconds in self.spent_s.items() if job.endswith(ASKED))
-        budget = f" of a budget of {_percent(self.budget)}" if _percent(self.budget) else ""
-        own = f"{(self.total_s - asked) / self.wall_s:.1%}{budget}"
-        extra = f", and {format_duration(asked)} what you asked for (snapshots, this report)" if asked >= 0.05 else ""
-        return wrap(f"Profiling took {own} of {format_duration(self.wall_s)}{extra}.", style.width, style)
+        budget = f" (the budget is {_percent(self.budget)})" if _percent(self.budget) else ""
+        own = f"{100 * (self.total_s - asked) / self.wall_s:.1f} % of {format_duration(self.wall_s)}{budget}"
+        extra = f", and {format_duration(asked)} for snapshots and this report" if asked >= 0.05 else ""
+        return wrap(f"Profiling took {own}{extra}.", style.width, style)
 
     def _body(self, style: Style) -> list[str]:
         if self.wall_s is None:

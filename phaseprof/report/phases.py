@@ -59,7 +59,7 @@ class PhasesReport(Report):
         lines = columns(layout, [_cells(row) for row in shown], style)
         if tail:
             lines.insert(2 + head, f"... ({len(self.rows) - head - tail:,} more)")
-        note = f"Memory is {self.memory}: what a phase adds itself, and by how much the reading at its end climbs."
+        note = f"Memory is {self.memory}: what the phase itself adds, and by how much the reading at its end climbs."
         return [*lines, *wrap(note, style.width, style)]
 
 

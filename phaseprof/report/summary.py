@@ -66,7 +66,7 @@ class SummaryReport(Report):
         """Lay the summary out as text: all of it, or what fits on one screen."""
         title = "\n".join(heading("FINAL MEMORY ANALYSIS", "snapshot", style))
         if not style.full:
-            return "\n".join([title, *self._brief(style)])
+            return _joined([title, *self._brief(style)])
         return "\n\n".join([title, *(part.render(style) for part in self.parts)])
 
     def _brief(self, style: Style) -> Iterator[str]:
@@ -79,6 +79,12 @@ class SummaryReport(Report):
             yield self.trend.render(style)
         if self.cost.wall_s is not None:
             yield from self.cost.brief(style)
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """Join parts so that the rule that closes one opens the next."""
+    lines = "\n".join(parts).splitlines()
+    return "\n".join(line for at, line in enumerate(lines) if not at or line != lines[at - 1] or set(line) != {"="})
 
 
 def build_summary(process: ProcessRun, findings: Sequence[Finding]) -> SummaryReport:

@@ -61,6 +61,7 @@ def test_a_long_name_keeps_its_end() -> None:
         (("module m.t (Trainer)", ".registry (dict, 3)", "['a'] (list, 900)", "[...] Env"), "t.registry['a']"),
         (("module m.t (Trainer)", ".state (Tensor)", "[0] Node"), "t.state"),
         (("module m.t (Trainer)",), "t"),
+        (("module m.model (Net)", ".state (Tensor)", "autograd graph (Tensor)"), "model.state"),
         (("outside Python (Tensor)",), ""),
         (("train.py main() local ? (list, 64)", "[...] Env"), ""),
         ((), ""),
