@@ -38,7 +38,8 @@ def main(scenarios: list[str]) -> None:
     for scenario in scenarios or SCENARIOS:
         with tempfile.TemporaryDirectory() as folder:
             run = Path(folder) / "run"
-            subprocess.run([sys.executable, "-m", "phaseprof", "demo", "--scenario", scenario, "--out", run], check=True)
+            command = [sys.executable, "-m", "phaseprof", "demo", "--scenario", scenario, "--out", str(run)]
+            subprocess.run(command, check=True)
             keep(run, scenario)
 
 
