@@ -1,0 +1,1 @@
+"""Pairs written without knowledge of how any tool under test works."""
