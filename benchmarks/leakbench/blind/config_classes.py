@@ -24,7 +24,7 @@ class Tuner:
     def generation(self, pp, index):
         with pp.phase("propose"):
             fields = [(f"parameter_{n}", float, float(n)) for n in range(6)]
-            trials = [make_dataclass(f"Trial{index}x{n}", fields, bases=(TrialConfig,)) for n in range(12)]
+            trials = [make_dataclass(f"Trial{index}x{n}", fields, bases=(TrialConfig,)) for n in range(16)]
             time.sleep(0.1)
         with pp.phase("evaluate"):
             sum(trial().parameter_3 for trial in trials)

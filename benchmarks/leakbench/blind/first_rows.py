@@ -48,9 +48,7 @@ class Autoencoding:
 CASE = Case(
     name="blind_first_rows",
     build=Autoencoding,
-    truth=Truth(
-        phase="sample", kind="tensors", subject="Tensor", holder=("plots", "rows"), also=("objects", "native")
-    ),
+    truth=Truth(phase="sample", kind="tensors", subject="Tensor", holder=("plots", "rows"), also=("objects", "native")),
     source="synthetic",
     generations=24,
 )

@@ -31,7 +31,7 @@ class Collector:
                 try:
                     returns.append(simulate(self.rng, seed))
                 except SimulationDiverged as error:
-                    self.failures.append(error if self.leaky else type(error))
+                    self.failures[len(self.failures) if self.leaky else 0 :] = [error if self.leaky else type(error)]
             time.sleep(0.2)
         with pp.phase("update"):
             float(np.mean(returns))

@@ -10,7 +10,7 @@ from leakbench import Case, Truth
 
 def read_shards(rng):
     while True:
-        yield rng.integers(0, 255, (128, 1024)).astype(np.uint8)
+        yield rng.integers(0, 255, (128, 160)).astype(np.uint8)
 
 
 class Pipeline:
@@ -22,11 +22,11 @@ class Pipeline:
     def generation(self, pp, index):
         with pp.phase("input"):
             with pp.phase("read"):
-                current = [next(self.shards) for _ in range(4)]
+                current = [next(self.shards) for _ in range(24)]
                 time.sleep(0.1)
             with pp.phase("preview"):
                 if not self.leaky:
-                    for _ in range(4):
+                    for _ in range(24):
                         next(self.preview)
                 time.sleep(0.05)
         with pp.phase("train"):
