@@ -33,7 +33,7 @@ class Recorded:
                 writer = EpisodeWriter(self.rng)
                 time.sleep(0.1)
             with pp.phase("episode"):
-                writer.buffer[index] = 0
+                writer.buffer[0] = index
                 time.sleep(0.1)
             with pp.phase("close_writer"):
                 writer.close(withdraw=not self.leaky)
