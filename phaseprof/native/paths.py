@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import cast
 
-from phaseprof.native.frames import local_values
 from phaseprof.native.layout import attributes, holds_attributes, is_understood
 from phaseprof.native.table import FRAME, PathStep, Root
+from phaseprof.probes.locals import local_values
 from phaseprof.probes.names import looks_like_name
 from phaseprof.probes.typeinfo import mro, namespace, type_name
 
@@ -39,7 +39,7 @@ def _link(root: Root, parent: object, child: object, *, is_first: bool) -> tuple
     if parent is None or child is None:
         return "referent", ""
     if is_first and root.kind == FRAME:
-        values = local_values(cast("types.FrameType", parent))
+        values = local_values(cast("types.FrameType", parent)) or ()
         return "local", next((name for name, value in values if value is child), "")
     for find in (_attribute, _item, _slot):
         found = find(parent, child)

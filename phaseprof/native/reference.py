@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple, cast
 
-from phaseprof.native.frames import local_values
 from phaseprof.native.kinds import MASK, SHORT, Kind, Kinds, Treatment
 from phaseprof.native.layout import NO_ATTRIBUTES, Attributes, attributes
 from phaseprof.native.roots import Starts, place_of
 from phaseprof.native.table import OUTSIDE, UNREACHABLE, Root, Rows
+from phaseprof.probes.locals import local_values
 
 # References past this one are at one position: a type that shows as many holds a number of like things.
 _LAST_ORDINAL = 32
@@ -123,7 +123,7 @@ class Walk:
         obj = node.obj
         if self.rows.kind[node.row] is None and type(obj) is types.FrameType:
             self._add(node, 0)
-            for name, value in local_values(obj):
+            for name, value in local_values(obj) or ():
                 yield value, _name_position(name)
             return
         kind = self._kinds.of(type(obj))

@@ -16,6 +16,7 @@ from itertools import chain, compress, repeat
 from operator import add, attrgetter, is_not
 from types import CellType, CodeType, FrameType
 
+from phaseprof.native.extension import extension
 from phaseprof.probes.uninterrupted import in_one_call
 
 _WORD = 8
@@ -34,9 +35,12 @@ def local_values(frame: FrameType) -> list[tuple[str, object]] | None:
 
     Returns:
         The locals, which the caller drops at once; ``None`` where this interpreter cannot be read.
-    Cost: 1 µs a variable.  Nothing is written to the frame and no dict is made.
+    Cost: 1 µs a variable, in C a tenth of that.  Nothing is written to the frame and no dict is made.
     """
     code = frame.f_code
+    module = extension()
+    if module is not None and code.co_flags & inspect.CO_OPTIMIZED:
+        return module.local_values(frame)
     if sys.version_info >= (3, 13):
         return _ask_proxy(frame)
     if not code.co_flags & inspect.CO_OPTIMIZED:
