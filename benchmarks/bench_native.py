@@ -7,6 +7,7 @@ best of a few rounds of this thread's CPU time counts, so that a busy machine bl
 from __future__ import annotations
 
 import argparse
+import functools
 import gc
 import os
 import subprocess
@@ -18,11 +19,13 @@ from bench_census import best_of, make_classes, make_heap
 from phaseprof.native.extension import extension, passes_in_python
 from phaseprof.native.places import read_places
 from phaseprof.probes import census
+from phaseprof.probes.sizes import deep_size
 
 N_OBJECTS, N_OBJECTS_QUICK = 1_000_000, 200_000
 HAS_CHEAP_LISTS = sys.version_info >= (3, 12)
 # Ratios and figures to reach: half of the Python pass's time up to 3.11, where the collector's list is most of it.
 CENSUS_RATIO = 3.0 if HAS_CHEAP_LISTS else 2.0
+SIZE_RATIO = 4.0
 PLACES_NS, PLACES_RATIO, BESIDE_TORCH_S, MEMORY_BYTES = 100, 10.0, 0.035, 48
 SMAPS = Path("/proc/self/smaps_rollup")
 
@@ -54,6 +57,23 @@ def count_rows(classes: list[type]) -> list[dict[str, object]]:
         ("twenty watched classes in C", lambda: census.watched_counts(classes), 1.0),
     ):
         found.append(row(name, best_of(action, 7), best_of(in_python(action), 3), bound=bound))
+    return found
+
+
+class Sample:
+    def __init__(self, step: int) -> None:
+        self.step, self.reward, self.rows = step, 0.5 * step, [step]
+
+
+def size_rows(n_objects: int) -> list[dict[str, object]]:
+    containers = [{"step": float(i), "rows": [i, (float(i), i + 1)]} for i in range(n_objects // 6)]
+    instances = [Sample(i) for i in range(n_objects // 4)]
+    found = []
+    for name, data in (("nested containers", containers), ("instances", instances)):
+        measure = functools.partial(deep_size, data)
+        note = f"{measure().n_objects:,} objects"
+        peer = best_of(in_python(measure), 3)
+        found.append(row(f"deep size of {name} in C", best_of(measure, 5), peer, bound=SIZE_RATIO, note=note))
     return found
 
 
@@ -155,7 +175,7 @@ def rows(quick: bool) -> list[dict[str, object]]:
         return []
     classes = make_classes()
     held = make_heap(N_OBJECTS_QUICK if quick else N_OBJECTS, classes)
-    found = [*count_rows(classes), *places_rows()]
+    found = [*count_rows(classes), *places_rows(), *size_rows(int(0.4 * len(held) * 4))]
     if SMAPS.exists():
         found.append(fork_row())
     held.clear()

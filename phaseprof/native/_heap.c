@@ -1155,6 +1155,10 @@ meet(Walk *walk, const Edge *edge)
         if (kind->is_left_out || (kind->type == &PyFunction_Type && !is_inner_function(object))) {
             return;
         }
+        if (walk->objects_at_most && walk->n_met >= walk->objects_at_most) {
+            walk->is_partial = 1;
+            return;
+        }
         is_small = !kind->is_followed && kind->treatment != ARRAY && !kind->is_measured;
     }
     else {
@@ -1606,9 +1610,6 @@ is_time_over(Walk *walk)
     if (walk->taken % CLOCK_EVERY == 0 && walk->end != 0 && now() > walk->end) {
         walk->is_partial = 1;
     }
-    if (walk->objects_at_most && walk->n_met >= walk->objects_at_most) {
-        walk->is_partial = 1;
-    }
     return walk->is_partial;
 }
 
@@ -1636,7 +1637,10 @@ prefetch_behind(PyObject *object)
 static void
 follow(Walk *walk)
 {
-    while (!walk->failed) {
+    if (walk->end != 0 && now() > walk->end) {
+        walk->is_partial = 1;
+    }
+    while (!walk->failed && !walk->is_partial) {
         if (walk->taken == walk->given) {
             drain(walk);
             if (walk->taken == walk->given) {
@@ -1669,10 +1673,10 @@ follow(Walk *walk)
             expand(walk, object, row, node);
         }
         if (is_time_over(walk)) {
-            drain(walk);
-            return;
+            break;
         }
     }
+    drain(walk);
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */

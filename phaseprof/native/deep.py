@@ -53,10 +53,10 @@ def measure(
     if module is None:
         return None
     skip, most = addresses(map(id, exclude)), max_objects or 0
+    bases, limit = tensors.measured_bases(), limit_or_none(limit_s)
     by_type, measured, foreign, _, is_partial = module.deep_size(
-        [obj], skip, CONTAINERS, array_type(), tensors.measured_bases(), left_out, TRUSTED, limit_or_none(limit_s), most,
-        False,
-    )  # fmt: skip
+        [obj], skip, CONTAINERS, array_type(), bases, left_out, TRUSTED, limit, most, False
+    )
     if foreign:
         return None
     return Reached(cast("list[tuple[str, int, int]]", by_type), cast("list[object]", measured), bool(is_partial))

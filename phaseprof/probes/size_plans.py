@@ -33,7 +33,7 @@ _FEW_TYPES = 3
 
 # Shared with the rest of the program: what refers to one of these does not own it. A logger leads to every handler,
 # a thread to the stack it runs; the interpreter's singletons cost nobody anything.
-_NOT_OWNED: tuple[type, ...] = (
+NOT_OWNED: tuple[type, ...] = (
     type, types.ModuleType, types.CodeType, types.FrameType, types.TracebackType,
     types.BuiltinFunctionType, types.GetSetDescriptorType, types.MemberDescriptorType, types.MethodDescriptorType,
     types.WrapperDescriptorType, types.ClassMethodDescriptorType,
@@ -62,7 +62,7 @@ class Planner:
         self._plans: dict[int, Plan | None] = {}
         self._locator: BufferLocator | None = None
         self._hash_plainly = types_hash_plainly()
-        self._not_owned = frozenset(map(id, _NOT_OWNED))
+        self._not_owned = frozenset(map(id, NOT_OWNED))
         self._atoms = frozenset(map(id, _SIZED_EXPORTERS))
         self._arrays = frozenset(map(id, walk.array_types()))
         self._tensors = frozenset(map(id, tensors.tensor_types()))
