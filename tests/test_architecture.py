@@ -25,6 +25,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("progress",),
     ("records",),
     ("verdict", "probes", "native", "recording"),
+    ("diagnosis",),
     ("live", "analysis"),
     ("report",),
     ("profiler",),

@@ -20,6 +20,7 @@ from phaseprof.analysis.limits import COUNTER_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
 from phaseprof.analysis.naming import BLOCK_BYTES, advise, counted_phase, summarise
 from phaseprof.analysis.paths import place_of_growth
+from phaseprof.analysis.placed import SHARE, best_share, came, named_by
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording.model import OUTSIDE, ProcessRun
@@ -267,7 +268,13 @@ def _unexplained(
 ) -> Finding:
     """A finding that only an allocator's counter shows, with what one look at the end names, if it names one."""
     finding = replace(_plain(process, counter, kind, horizon), eta_s=horizon.seconds_left(rate))
+    share = best_share(process, rate)
+    if share is not None:
+        return named_by(finding, share, rate)
     place = find_place(process, symptoms, counter)
+    if place is not None and place.kind in ("tensors", "arrays") and process.places is not None:
+        # A full buffer is large, and grew no more between the two looks.
+        place = place if came(process, place.kind) >= SHARE * rate else None
     if place is None:
         buffers = sum(s.judgement.slope for key, s in symptoms.items() if key.startswith("untracked/") and s.rises)
         in_python = kind == "objects" or buffers >= 0.5 * counter.judgement.slope
@@ -289,7 +296,7 @@ def _unexplained(
 def _what_was_seen(process: ProcessRun) -> str:
     """How far the recording can tell native growth from growth in Python: only where its heap was walked twice."""
     walks = process.series.get((AT, "arrays_bytes"))
-    if walks is not None and len(walks) >= 2:
+    if process.places is not None or (walks is not None and len(walks) >= 2):
         return "native"
     return "unseen" if (AT, "n_objects") in process.series or process.cost is not None else "logged"
 

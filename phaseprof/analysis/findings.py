@@ -26,6 +26,7 @@ from phaseprof.analysis.naming import (
     summarise,
     unmeasured_bytes,
 )  # fmt: skip
+from phaseprof.analysis.placed import other_shares
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms
 from phaseprof.analysis.throughput import find_slowdown
@@ -74,6 +75,7 @@ def find_leaks(
     leaks = [f for f in found if f.verdict == "leak"]
     counted = counter_causes(process, symptoms, found, horizon, trifles=trifles)
     leaks = [f for f in leaks if not is_explained(f, counted)]
+    counted += other_shares(process, symptoms, [*found, *counted], horizon)
     rest = [f for f in found if f.verdict == "filling" or (f.verdict != "leak" and not leaks)]
     rest = [f for f in rest if not is_explained(f, counted)]
     tracked = [] if leaks else _tracked(process, symptoms, leak_threshold_mb, horizon)

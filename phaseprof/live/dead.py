@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from phaseprof.live.suspicion import is_installed, type_tier
 from phaseprof.probes.census import count_type_names
+from phaseprof.recording import format as fmt
 
 # Types that are told of one collection, those that tell most first.
 MOST_TYPES = 4
@@ -38,3 +39,14 @@ def what_is_freed(memory: Callable[[], float | None]) -> list[tuple[str, int, in
         return []
     rows = [(name, n, n - after.get(name, 0), freed_bytes) for name, n in before.items() if after.get(name, 0) < n]
     return sorted(rows, key=lambda row: (type_tier(row[0]), is_installed(row[0]), -row[2]))[:MOST_TYPES]
+
+
+def tell_what_is_freed(
+    add: Callable[[fmt.Record], None], clock: Callable[[], int], generation: int, memory: Callable[[], float | None]
+) -> None:
+    """Collect, for want of an answer to who holds what memory goes up with, and record what went.
+
+    A collection that frees nothing is recorded, too: without a record it would pass for one of the program's own.
+    """
+    for name, before, freed, freed_bytes in what_is_freed(memory) or [("", 0, 0, 0)]:
+        add(fmt.Collected(clock(), generation, f"count/{name}", before, freed, freed_bytes))

@@ -8,10 +8,11 @@ from phaseprof.errors import ProbeUnavailable
 from phaseprof.live import families, suspects, suspicion
 from phaseprof.live.budget import Budget
 from phaseprof.live.closing import ClosingLook, is_torn_down
-from phaseprof.live.dead import what_is_freed
+from phaseprof.live.dead import tell_what_is_freed
 from phaseprof.live.devices import Devices
 from phaseprof.live.escalation import COLLECTED_NS, HOLDERS_NS, Escalation
 from phaseprof.live.investigation import Investigation
+from phaseprof.live.placing import PlaceWatch
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
 from phaseprof.live.sizing import TrackedSizes
@@ -83,6 +84,7 @@ class Inspector:
             recorder.note(f"{name}: not measured: {why}")
         self._sources: dict[str, Probe] = {}
         self.suspects = Suspects(recorder, self.escalation, self._sources, budget.clock)
+        self.places = PlaceWatch(recorder, budget, self.suspects)
         self._gc = GcWatch()
         self._counts: dict[str, int] = {}
         self._last_done: dict[str, int] = {}
@@ -131,6 +133,7 @@ class Inspector:
             self._last_done[job] = generation
             self._done_at[job] = self._clock()
         self.escalation.at_generation_end(generation)
+        self.places.at_generation_end(generation)
         with self._budget.spending("suspicion"):
             self._budget.is_urgent = (
                 self._budget.share is not None and self.suspects.is_urgent() and not self.escalation.has_named
@@ -405,6 +408,8 @@ class Inspector:
                 self.suspects.look(generation, readings=2, is_last=True)
                 self.suspects.look_at_levels(generation, containers)
                 self.escalation.hurry()
+            if is_rising and look.admits("places", self.places.cost_ns()):
+                self.places.finish(generation)
             if look.admits("holders", 0):
                 self.escalation.finish(limit_s=look.left_s)
         if generation >= 0 and look.admits("sizes of tracked names", 0):
@@ -412,16 +417,8 @@ class Inspector:
         is_open = self._budget.share is not None and not self.escalation.has_named
         if is_open and self.suspects.has_long_teeth() and look.admits("unreachable cycles", COLLECTED_NS * n_objects):
             with self._budget.spending("final look", asked=True):
-                self._collect_dead(generation)
-
-    def _collect_dead(self, generation: int) -> None:
-        """Collect, for want of an answer to who holds what memory goes up with, and tell what went."""
-        if self.escalation.may_collect():
-            rows = what_is_freed(self._memory_in_use)
-            # Without a record it would pass for a collection of the program's own.
-            for name, before, freed, freed_bytes in rows or [("", 0, 0, 0)]:
-                told = fmt.Collected(self._clock(), generation, f"count/{name}", before, freed, freed_bytes)
-                self._recorder.add(told)
+                if self.escalation.may_collect():
+                    tell_what_is_freed(self._recorder.add, self._clock, generation, self._memory_in_use)
 
     def _memory_in_use(self) -> float | None:
         reader = self.suspects.reader_of("malloc_in_use_bytes")
@@ -440,6 +437,7 @@ class Inspector:
 
     def abandon(self) -> None:
         """In a forked child: forget the parent's state without touching its files."""
+        self.places.abandon()
         self._gc.close()
         for probe in self._probes:
             probe.close()

@@ -197,6 +197,33 @@ class Collected(_Record, tag="collected"):
     freed_bytes: Count = -1
 
 
+class Place(msgspec.Struct, array_like=True):
+    """What came at one place of the heap and below it, charged to it alone.
+
+    ``steps``: the path to it; ``type``: of what lies there, ``places`` objects, as many as before; ``bytes`` that came;
+    ``graphs``: tensors with a graph that came; ``direct``: what came directly in it, with all it holds, and ``inside``:
+    what came anywhere below it, each as type, number and bytes, the heaviest first.
+    """
+
+    steps: list[str]
+    type: str
+    places: int
+    bytes: int
+    graphs: int
+    direct: list[tuple[str, int, int]]
+    inside: list[tuple[str, int, int]]
+
+
+class Places(_Record, tag="places"):
+    """What came by place since the look in generation ``since``: ``bytes`` in all, and the places where most came."""
+
+    t: int
+    g: int
+    since: int
+    bytes: int
+    rows: list[Place]
+
+
 class Large(_Record, tag="large"):
     """Large objects at one moment: rows of type name, bytes, holder, detail."""
 
@@ -257,8 +284,8 @@ class End(_Record, tag="end"):
 
 
 Record = Union[  # noqa: UP007 - evaluated at run time on Python 3.10
-    Header, Label, Point, GenerationBegin, GenerationEnd, Metrics, Watch, Violation, Births, Holder, Collected, Large,
-    SnapshotTaken, Cost, Note, Thread, Visits, End,
+    Header, Label, Point, GenerationBegin, GenerationEnd, Metrics, Watch, Violation, Births, Holder, Collected, Places,
+    Large, SnapshotTaken, Cost, Note, Thread, Visits, End,
 ]  # fmt: skip
 
 encode = msgspec.json.Encoder().encode

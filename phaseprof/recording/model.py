@@ -73,6 +73,7 @@ class ProcessRun:
         self.births: list[fmt.Births] = []
         self.holders: list[fmt.Holder] = []
         self.collected: list[fmt.Collected] = []
+        self.places: fmt.Places | None = None
         self.large: fmt.Large | None = None
         self.snapshots: list[fmt.SnapshotTaken] = []
         self.cost: fmt.Cost | None = None
@@ -125,6 +126,8 @@ class ProcessRun:
             _append(self.holders, record)
         elif isinstance(record, fmt.Collected):
             _append(self.collected, record)
+        elif isinstance(record, fmt.Places):
+            self.places = record
         elif isinstance(record, fmt.Large):
             self.large = record
         elif isinstance(record, fmt.SnapshotTaken):

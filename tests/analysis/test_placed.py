@@ -1,0 +1,102 @@
+"""What two looks by place say of the growth of memory."""
+
+from __future__ import annotations
+
+import pytest
+from scripted_runs import LAST, MIB, Curve, born, held, record, rising
+
+from phaseprof.analysis.findings import find_leaks
+from phaseprof.analysis.placed import name_growth
+from phaseprof.recording import format as fmt
+
+ROLLOUTS = ["module __main__.trainer (Trainer)", ".rollouts (list)"]
+TENSORS, NODES = ("torch.Tensor", 10, 9 * MIB), ("app.Node", 100, 6000)
+
+
+def place(
+    n_bytes: int = 10 * MIB, *, steps: list[str] = ROLLOUTS, graphs: int = 0,
+    direct: tuple[tuple[str, int, int], ...] = (("app.Rollout", 10, 10 * MIB),),
+    inside: tuple[tuple[str, int, int], ...] = (("numpy.ndarray", 20, 9 * MIB), ("app.Rollout", 10, 480)),
+    kind: str = "list",
+) -> fmt.Place:  # fmt: skip
+    return fmt.Place(steps, kind, 1, n_bytes, graphs, list(direct), list(inside))
+
+
+def run(*rows: fmt.Place, memory: Curve | None = None) -> list[tuple[str, ...]]:
+    """Judge a run in which memory in use rises by a mebibyte a generation, or as said."""
+    looks = fmt.Places(0, LAST, LAST - 10, sum(row.bytes for row in rows), list(rows))
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8) if memory is None else memory}, [looks])
+    return [(f.kind, f.subject or "", *f.holder) for f in find_leaks(process) if f.verdict == "leak"]
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "subject"),
+    [
+        (place(), "objects", "Rollout"),
+        (place(direct=(("tuple", 10, 9 * MIB),), inside=(TENSORS, ("tuple", 10, 640))), "tensors", "Tensor"),
+        (place(direct=(TENSORS,), inside=(TENSORS,), graphs=10), "autograd graph", "Tensor"),
+        (place(direct=(TENSORS,), inside=(TENSORS,), graphs=1), "tensors", "Tensor"),
+        (place(direct=(("dict", 10, 5000),), inside=(("dict", 10, 5000), NODES)), "objects", "Node"),
+        (place(direct=(), inside=(("list", 0, 5000),)), "container", "list"),
+        (place(direct=(), inside=(("numpy.ndarray", 0, 5000),), kind="numpy.ndarray"), "arrays", "ndarray"),
+        (place(steps=["unreachable", "(Rollout)"], direct=()), "garbage", "ndarray"),
+    ],
+)
+def test_what_came_is_named_by_what_lies_directly_there_unless_that_only_carries(
+    given: fmt.Place, kind: str, subject: str
+) -> None:
+    assert name_growth(given) == (kind, subject)
+
+
+def test_the_place_names_what_a_counter_shows() -> None:
+    assert run(place()) == [("objects", "Rollout", *ROLLOUTS)]
+
+
+def test_counters_decide() -> None:
+    assert run(place(), memory=1e8) == []
+
+
+def test_what_no_place_shows_is_native() -> None:
+    assert run(place(MIB)) == [("native", "")]
+
+
+def test_each_good_part_of_the_growth_is_told() -> None:
+    cache = ["module __main__.cache (dict)"]
+    second = place(4 * MIB, steps=cache, direct=(("numpy.ndarray", 9, 4 * MIB),), kind="dict")
+
+    assert run(place(6 * MIB), second) == [
+        ("objects", "Rollout", *ROLLOUTS), ("arrays", "ndarray", *cache),
+    ]  # fmt: skip
+
+
+def test_a_small_leak_that_was_found_otherwise_hides_no_place() -> None:
+    key = "container/list@7f"
+    names = ("module __main__.names (list, 82)", "[-1] float")
+    small = (held(key, names, item="float", each=82 * 200, length=82), born(key, 1, log=60))
+    process = record(
+        {"malloc_in_use_bytes": rising(MIB, 1e8), key: rising(60)},
+        [*small, fmt.Places(0, LAST, LAST - 10, 10 * MIB, [place()])],
+    )
+
+    assert {f.kind for f in find_leaks(process)} == {"objects", "container"}
+
+
+def test_graphs_are_named_where_the_bytes_are_the_allocators() -> None:
+    """What a graph saves lies in C++; tensors with a graph that come are what keeps it."""
+    losses = ["module __main__.trainer (Trainer)", ".losses (list)"]
+    loss = ("torch.Tensor", 160, 60_000)
+
+    assert run(place(80_000, steps=losses, direct=(loss,), inside=(loss,), graphs=160)) == [
+        ("autograd graph", "Tensor", *losses)
+    ]
+
+
+def test_a_full_buffer_is_not_blamed_because_it_is_large() -> None:
+    """One look finds arrays for as much as memory grew by; between two looks none came."""
+    arrays = held("arrays", ("module __main__.replay (deque, 100)", "[-1] ndarray"), item="ndarray", container="deque")
+    process = record(
+        {"malloc_in_use_bytes": rising(MIB, 1e8)}, [arrays, fmt.Places(0, LAST, LAST - 10, 0, [])]
+    )  # fmt: skip
+    process.add(fmt.Metrics(LAST, LAST, {"arrays_bytes": 18.0 * MIB}))
+
+    assert [(f.kind, f.holder) for f in find_leaks(process)] == [("native", ())]

@@ -1,0 +1,81 @@
+"""Looks by place: what grew while memory rises is recorded with the path to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from phaseprof import Profiler, load
+from phaseprof.live.placing import in_words
+from phaseprof.native.extension import extension
+from phaseprof.native.table import PathStep
+from phaseprof.recording import format as fmt
+
+pytestmark = pytest.mark.skipif(extension() is None, reason="looks in Python are left to small heaps")
+
+
+class Trainer:
+    def __init__(self) -> None:
+        self.rollouts: list[object] = []
+        self.lookup = {n: str(n) for n in range(1000)}
+
+
+def run(profiler: Profiler, step: Callable[[], object], n: int = 14) -> fmt.Places | None:
+    for g in range(n):
+        with profiler.generation(g), profiler.phase("collect"):
+            step()
+    profiler.close()
+    folder = profiler.settings.run
+    assert folder is not None
+    return load(folder).main.places
+
+
+def test_what_grew_is_recorded_with_its_path(tmp_path: Path) -> None:
+    trainer = Trainer()
+
+    told = run(Profiler(str(tmp_path / "run"), budget=None), lambda: trainer.rollouts.append(np.zeros(20_000)))
+
+    assert told is not None
+    place = max(told.rows, key=lambda row: row.bytes)
+    assert place.steps[-2:] == [place.steps[-2], ".rollouts (list)"]
+    assert place.steps[-2].endswith("local trainer (Trainer)")
+    assert place.bytes >= (told.g - told.since - 1) * 160_000
+    assert place.direct[0][0] == "numpy.ndarray"
+    assert sum(row.bytes for row in told.rows) <= 1.1 * max(told.bytes, place.bytes)
+
+
+def test_where_memory_is_at_rest_little_came(tmp_path: Path) -> None:
+    kept = [np.zeros(20_000)]
+
+    told = run(Profiler(str(tmp_path / "run"), budget=None), kept.copy)
+
+    assert told is None or sum(row.bytes for row in told.rows) < 64_000
+
+
+IN_MODULE, IN_FRAME = ("module", "root", "app", ""), ("frame", "root", "train.py main()", "")
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ([IN_MODULE, ("app.Trainer", "attribute", "best", "")], ["module app.best (Trainer)"]),
+        (
+            [IN_FRAME, ("app.Trainer", "local", "t", ""), ("list", "attribute", "kept", "")],
+            ["train.py main() local t (Trainer)", ".kept (list)"],
+        ),
+        (
+            [IN_MODULE, ("type", "attribute", "Pool", "app.Pool"), ("dict", "attribute", "by_id", "")],
+            ["module app.Pool (class Pool)", ".by_id (dict)"],
+        ),
+        (
+            [("named", "root", "it", ""), ("dict", "key", "", ""), ("list", "item", "3", "")],
+            ["it", "[...] (dict)", "[...] (list)"],
+        ),
+        ([("outside Python", "root", "", ""), ("app.Node", "referent", "1", "")], ["outside Python", "(Node)"]),
+    ],
+)
+def test_a_path_in_words(steps: list[tuple[str, str, str, str]], words: list[str]) -> None:
+    assert in_words([PathStep(*step) for step in steps]) == words
