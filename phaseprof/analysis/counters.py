@@ -22,7 +22,7 @@ from phaseprof.analysis.naming import BLOCK_BYTES, advise, counted_phase, summar
 from phaseprof.analysis.paths import place_of_growth
 from phaseprof.analysis.placed import SHARE, best_share, came, named_by
 from phaseprof.analysis.since import since
-from phaseprof.analysis.symptoms import AT, Symptom
+from phaseprof.analysis.symptoms import AT, Symptom, stands_in
 from phaseprof.recording.model import OUTSIDE, ProcessRun
 from phaseprof.records import COMPANIONS, Finding
 from phaseprof.units import format_bytes
@@ -230,7 +230,7 @@ def _beyond_objects(
         symptom = symptoms.get(metric)
         if symptom is None or symptom.judgement.verdict != "leak":
             continue
-        if metric == "anonymous_bytes" and _is_allocators(process):
+        if metric == "anonymous_bytes" and _is_allocators(process) and not stands_in(symptom, symptoms.get(NATIVE[0])):
             continue
         if metric == "rss_bytes" and any((AT, better) in process.series for better in NATIVE[:2]):
             continue

@@ -28,7 +28,7 @@ from phaseprof.analysis.naming import (
 )  # fmt: skip
 from phaseprof.analysis.placed import other_shares
 from phaseprof.analysis.since import since
-from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms
+from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms, stands_in
 from phaseprof.analysis.throughput import find_slowdown
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Finding, Verdict
@@ -165,7 +165,8 @@ def _backing(symptoms: Mapping[str, Symptom], main: Symptom, rate: float) -> Sym
         symptom = symptoms.get(metric)
         if symptom is not None and symptom.judgement.shape == "sawtooth" and falls:
             continue
-        if metric == ALLOCATED[1] and exact is not None and exact.judgement.verdict != "leak":
+        is_doubted = exact is not None and exact.judgement.verdict != "leak"
+        if metric == ALLOCATED[1] and is_doubted and not (symptom and stands_in(symptom, exact)):
             continue  # resident memory breathes; what is in use is the better witness
         if symptom is not None and symptom.judgement.verdict == "leak" and symptom.judgement.slope >= 0.3 * rate > 0:
             return symptom

@@ -38,6 +38,8 @@ SHOWN = 0.25
 FREED_SHARE = 0.3
 # Readings that can be judged by themselves, of a whole series or since a collection of ours.
 ENOUGH = 8
+# Of the growth of resident memory, what memory in use must have grown by for the two to be one.
+AS_MUCH = 0.5
 # Numbers of which Python keeps one each.
 SMALL_INTS = 256
 # Families whose members are followed one by one; of all others only the level is known.
@@ -114,6 +116,19 @@ class Symptom:
         """What the generations that were followed came to, where they show the rise at all: a leak may pause."""
         net = sum(self.changes().values())
         return net if net >= SHOWN * self.judgement.slope else self.judgement.slope
+
+
+def stands_in(resident: Symptom, exact: Symptom | None) -> bool:
+    """Whether resident memory may speak for memory in use, which was read too seldom to be judged and rose as much.
+
+    Example: on a busy machine malloc was asked five times, the process's pages at each of forty points, and both rose
+    by 50 MB.
+    """
+    if exact is None or len(exact.evidence.values) >= ENOUGH or resident.judgement.verdict != "leak":
+        return False
+    values, (first, last) = exact.evidence.values, (exact.evidence.generations[0], exact.evidence.generations[-1])
+    rate = (values[-1] - values[0]) / max(1, last - first)
+    return len(values) > 1 and rate >= AS_MUCH * resident.judgement.slope > 0
 
 
 def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:

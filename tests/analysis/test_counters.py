@@ -480,3 +480,13 @@ def test_a_small_leak_never_hides_a_large_one() -> None:
 def test_objects_may_own_what_grows_in_their_phase_only() -> None:
     assert beside_a_list("log", "objects") == ["objects"]
     assert beside_a_list("step", "objects") == ["native", "objects"]
+
+
+@pytest.mark.parametrize(("in_use", "is_told"), [(1.0 * MIB, True), (0.2 * MIB, False), (0.0, False)])
+def test_resident_memory_speaks_for_memory_in_use_that_was_read_seldom(in_use: float, is_told: bool) -> None:
+    """A busy machine leaves no time to ask malloc, but a few readings show that it is malloc's memory that grows."""
+    process = record({"anonymous_bytes": rising(1.0 * MIB, 1e8)})
+    for g in (0, 9, LAST):
+        process.add(fmt.Metrics(g, g, {"malloc_in_use_bytes": 1e8 + in_use * g}))
+
+    assert ("native" in kinds(process)) is is_told
