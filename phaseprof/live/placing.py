@@ -54,6 +54,11 @@ class PlaceWatch:
         self._looks: list[_Look] = []
         self._paths: dict[int, list[str]] = {}
 
+    @property
+    def has_looked(self) -> bool:
+        """Whether there is a look that another could be compared with."""
+        return bool(self._looks)
+
     def at_generation_end(self, generation: int) -> None:
         """Look, if it is time to and the budget has room."""
         cost_ns = self._budget.estimate_ns(_JOB, self.cost_ns())
@@ -63,7 +68,7 @@ class PlaceWatch:
 
     def finish(self, generation: int) -> None:
         """Make the last look, where there was one to compare it with; charged by the caller."""
-        if self._looks and generation > self._looks[-1].generation:
+        if generation > self._looks[-1].generation:
             self._look(generation)
 
     def abandon(self) -> None:
