@@ -65,6 +65,8 @@ def _places(steps: Sequence[str]) -> Iterator[Place]:
 
 
 def _root(link: str) -> tuple[str, str]:
+    if link == "?":
+        return "...", "where the search for its holder stopped"
     local, module = _LOCAL.match(link), _MODULE.match(link)
     if local:
         file = f" in {local['file']}" if local["file"] else ""

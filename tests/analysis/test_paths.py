@@ -28,6 +28,7 @@ def test_a_local_of_a_running_function() -> None:
         ("module envs.trading.CACHE (dict, 1,204)", "CACHE (dict of 1,204), a global of envs.trading"),
         ("train.py <module>() local losses (list, 5)", "losses (list of 5), a local of <module>() in train.py"),
         ("module words", "words, a module"),
+        ("? (list, 64)", "... (list of 64), where the search for its holder stopped"),
         ("(Trainer)", "(Trainer)"),
         ("atexit or another C registry (list, 3)", "atexit or another C registry (list of 3)"),
     ],
