@@ -48,9 +48,11 @@ _call: Callable[[Callable[[], Any]], Any] = methodcaller("__call__")
 # From 3.12 on a collection begins between two instructions; before, inside of any call that makes a container.
 _COLLECTS_INSIDE_CALLS = sys.version_info < (3, 12)
 
+# As measured: how many more tuples the collector lists in a function that is called with ``*args``.
+_TUPLES_OF_A_CALL = 1 if sys.version_info >= (3, 12) else 0
 # The switch interval while a look lasts.  A longer one is interrupted; threads that began to wait meanwhile may have to
 # wait for as long, if the others compute without a pause.
-_LONG_S = 1.0
+_LONG_S = 5.0
 # Before a look, for a thread that waits to wake up and take over; where none does it is the price of a look.
 _SETTLE_S = 0.00005
 
@@ -308,7 +310,8 @@ def made_by_a_look() -> Counter[type]:
     """Return what a look that is under way has made itself, so that a count can leave it out: see ``_hold``."""
     if not _pass.thread:
         return Counter()
-    return Counter([partial, map, type(iter(())), *map(type, filter(gc.is_tracked, _pass.tuples))])
+    tuples = filter(gc.is_tracked, filter(len, _pass.tuples))  # the empty one is everybody's
+    return Counter([partial, map, type(iter(())), *map(type, tuples), *[tuple] * _TUPLES_OF_A_CALL])
 
 
 def _hold(function: Callable[..., Result], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Result:

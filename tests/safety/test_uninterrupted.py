@@ -20,6 +20,7 @@ from phaseprof.probes.uninterrupted import (
     objects_but_tuples,
     pick,
     pick_values,
+    referrers,
     referrers_of,
     sorted_out,
     types_of,
@@ -100,13 +101,13 @@ def test_a_tuple_that_is_being_built_is_left_out() -> None:
     def items() -> Iterator[list[object]]:
         marked: list[object] = ["marked"]
         yield marked
-        seen.extend(type(o) for o in finished(referrers_of((marked,))) if type(o) is tuple)
+        seen.extend(type(o) for o in referrers((marked,)) if type(o) is tuple)
         yield []
 
     built = tuple(items())
 
     assert (len(built), seen) == (2, [])
-    assert any(o is built for o in finished(referrers_of((built[0],))))
+    assert any(o is built for o in referrers((built[0],)))
 
 
 def test_the_interval_and_the_collector_are_put_back() -> None:
