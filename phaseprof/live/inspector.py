@@ -25,6 +25,7 @@ from phaseprof.probes import census, heap
 from phaseprof.probes.gc_watch import GcWatch
 from phaseprof.probes.protocol import Probe
 from phaseprof.probes.registry import PROBES, available_probes
+from phaseprof.probes.skipped import skipped
 from phaseprof.probes.typeinfo import with_subclasses
 from phaseprof.recording import format as fmt
 
@@ -90,6 +91,7 @@ class Inspector:
         self._last_done: dict[str, int] = {}
         self._done_at: dict[str, int] = {}
         self._sizes = TrackedSizes(tracked, recorder.note)
+        self._n_skipped = len(skipped())
         self._n_types = self._n_hasty = self._n_walks = 0
         self._last_read = dict.fromkeys(SLOW, self._clock())
         self._next_at = self._fold_at = self._cost_at = 0
@@ -134,6 +136,7 @@ class Inspector:
             self._done_at[job] = self._clock()
         self.escalation.at_generation_end(generation)
         self.places.at_generation_end(generation)
+        self._note_skipped()
         with self._budget.spending("suspicion"):
             self._budget.is_urgent = (
                 self._budget.share is not None and self.suspects.is_urgent() and not self.escalation.has_named
@@ -143,6 +146,12 @@ class Inspector:
         self._record_cost(generation, began)
         self._wait(began, self._budget.constant_ns - spent)
         return broken
+
+    def _note_skipped(self) -> None:
+        """Say once of each kind of object that a look had to leave it out."""
+        for what in skipped()[self._n_skipped :]:
+            self._n_skipped += 1
+            self._recorder.note(what)
 
     def _record_cost(self, generation: int, now: int) -> None:
         if now >= self._cost_at:
@@ -412,6 +421,7 @@ class Inspector:
                 self.places.finish(generation)
             if look.admits("holders", 0):
                 self.escalation.finish(limit_s=look.left_s)
+        self._note_skipped()
         if generation >= 0 and look.admits("sizes of tracked names", 0):
             self.size_for_report(generation)
         is_open = self._budget.share is not None and not self.escalation.has_named

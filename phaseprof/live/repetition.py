@@ -20,6 +20,7 @@ from phaseprof.errors import UsageError
 from phaseprof.probes import census
 from phaseprof.probes.holders import find_holders
 from phaseprof.probes.typeinfo import type_name
+from phaseprof.probes.typeinfo import is_a
 
 # Stretches of calls in which something must grow to be a leak, and those after which it is given up as falling.
 LEAK_STRETCHES, MOST_STRETCHES = 3, 8
@@ -50,7 +51,7 @@ class Repetition:
 
     def __post_init__(self) -> None:
         numbers = (self.repeat, self.warm_up, self.max_objects)
-        is_number = all(isinstance(one, int | float) and not isinstance(one, bool) for one in numbers)
+        is_number = all((is_a(one, int) or is_a(one, float)) and not is_a(one, bool) for one in numbers)
         if not is_number or self.repeat < 5 or self.warm_up < 0 or self.max_objects < 0:
             raise UsageError(
                 "repeat must be >= 5, warm_up >= 0 and max_objects >= 0 "

@@ -109,17 +109,21 @@ def graph_sizes(tensors: Sequence[torch.Tensor], *, max_nodes: int = 20_000) -> 
 
 
 @uninterrupted
-def count_nodes(tensors: Sequence[torch.Tensor], *, max_nodes: int = 200_000) -> int:
-    """Return how many nodes hang from all the tensors together, each once, at most ``max_nodes``.
+def count_nodes(
+    tensors: Sequence[torch.Tensor], *, max_nodes: int = 200_000, deadline_s: float | None = None
+) -> int:
+    """Return how many nodes hang from all the tensors together, each once; at the limit ``max_nodes``.
+
+    Where ``deadline_s`` seconds are over before all were met, it is ``max_nodes`` as well: the number is not known.
 
     Cost: about 1 us a node; saved tensors are not read.
     """
-    walk = _Walk(max_nodes, None)
+    walk = _Walk(max_nodes, deadline_s)
     try:
         with walk.switched_off():
             for tensor in tensors:
                 walk.follow(tensor)
-        return len(walk.nodes)
+        return max_nodes if walk.truncated else len(walk.nodes)
     finally:
         walk.clear()
 

@@ -43,6 +43,7 @@ class HeapReading:
         arrays: (count, bytes) of numpy buffers, each once; memory shared with a torch storage is counted here only.
         untracked: type name -> (count, bytes) of ``BUFFERS`` and, if asked, ``str`` that containers hold.
         pinned: numpy buffers that only much smaller views keep alive.
+        partial: the walk met its deadline: arrays, untracked objects and untracked dicts are lower bounds.
     """
 
     n_objects: int = 0
@@ -52,6 +53,7 @@ class HeapReading:
     arrays: tuple[int, int] = (0, 0)
     untracked: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     pinned: array_probe.PinnedViews = field(default_factory=array_probe.PinnedViews)
+    partial: bool = False
 
 
 @uninterrupted
@@ -63,6 +65,7 @@ def read_heap(
     arrays: bool = True,
     strings: bool = False,
     min_length: int = 64,
+    deadline_s: float | None = None,
 ) -> HeapReading:
     """Walk the heap once for everything asked.
 
@@ -73,6 +76,8 @@ def read_heap(
         arrays: add up numpy buffers, and the ``BUFFERS`` that containers hold.
         strings: add up ``str`` too; they are many, and most are names in code.
         min_length: shortest container to list.
+        deadline_s: stop the walk to untracked objects after so many seconds, with a reading that is marked as partial.
+            The list of the tracked ones is one call that cannot be stopped.
 
     Cost: 85 ns an object for the list and the counts by type, which are shared by all; 60 for containers and 20 for
     storages besides 1 µs a tensor; the walk to untracked objects, shared by containers and arrays, 250.
@@ -80,13 +85,14 @@ def read_heap(
     Trap: the walk writes the reference count of every object that it meets; pages that forked children share with this
     process are copied by it.
     """
+    deadline = walk.Deadline(deadline_s)
     with walk.Tracked() as tracked:
         reached: list[object] = []
         found: list[np.ndarray] = []
         try:
             if containers or arrays or strings:
                 wanted = _untracked_types(containers=containers, arrays=arrays, strings=strings)
-                reached = walk.reach(tracked, wanted=wanted)
+                reached = walk.reach(tracked, wanted=wanted, deadline=deadline)
             found = array_probe.collect_arrays(tracked, reached) if arrays else []
             summary = array_probe.summarise(found) if found else array_probe.ArrayCensus()
             return HeapReading(
@@ -97,6 +103,7 @@ def read_heap(
                 arrays=(len(summary.buffers), sum(summary.buffers.values())),
                 untracked=_sizes_by_type(tracked, reached, strings=strings) if arrays or strings else {},
                 pinned=summary.pinned,
+                partial=deadline.was_met,
             )
         finally:
             reached.clear()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes.typeinfo import type_name
 
-# Kinds of objects and errors that are remembered until somebody asks: one a type is usual, hundreds are a program's
-# own doing.
+# Kinds of objects and errors that are remembered: one or two are usual, hundreds are a program's own doing.
 _MOST = 50
 
-_counts: dict[str, int] = {}
+_kinds: dict[str, None] = {}
 
 
 def skip(obj: object, error: Exception) -> None:
@@ -19,13 +18,10 @@ def skip(obj: object, error: Exception) -> None:
         Exception: ``error`` is the program's own, raised by one of its signal handlers.
     """
     raise_the_programs(error)
-    what = f"{type_name(type(obj))}: {type_name(type(error))}"
-    if what in _counts or len(_counts) < _MOST:
-        _counts[what] = _counts.get(what, 0) + 1
+    if len(_kinds) < _MOST:
+        _kinds[f"objects of {type_name(type(obj))} could not be looked at ({type_name(type(error))})"] = None
 
 
-def take_skipped() -> list[str]:
-    """Return a line for each kind of object that was passed over since the last call, and forget them."""
-    found = list(_counts.items())
-    _counts.clear()
-    return [f"{n:,} object{'s' * (n > 1)} could not be looked at ({what})" for what, n in found]
+def skipped() -> list[str]:
+    """Return a line for each kind of object that was passed over in this process, first ones first."""
+    return list(_kinds)

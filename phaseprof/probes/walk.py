@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 import types
 from collections.abc import Iterable, Sequence
 from itertools import chain, compress, islice, repeat
@@ -81,12 +82,28 @@ class _LargeBuffers:
         return [*self._others.pick(objects, classes), *compress(buffers, map(self._is_long, map(len, buffers)))]
 
 
-def reach(tracked: Tracked, *, wanted: Iterable[type], min_bytes: int = 0) -> list[object]:
+class Deadline:
+    """The end of the time that a walk may take; ``was_met`` says whether something was left out for it."""
+
+    def __init__(self, limit_s: float | None) -> None:
+        self._end = float("inf") if limit_s is None else time.perf_counter() + limit_s
+        self.was_met = False
+
+    def is_over(self) -> bool:
+        """Say whether the time is over; the caller leaves out the rest if so."""
+        self.was_met = self.was_met or time.perf_counter() > self._end
+        return self.was_met
+
+
+def reach(
+    tracked: Tracked, *, wanted: Iterable[type], min_bytes: int = 0, deadline: Deadline | None = None
+) -> list[object]:
     """Find the untracked objects of wanted types behind tracked ones, and tuples, each once.
 
     Args:
         tracked: where to start.
         wanted: exact types to return; ``dict`` may be among them, and ``tuple``: then tracked ones are found too.
+        deadline: where the walk stops, with what it has found so far.
         min_bytes: most strings, bytes and bytearrays that take less are left out, and cost little.
 
     Returns:
@@ -96,6 +113,7 @@ def reach(tracked: Tracked, *, wanted: Iterable[type], min_bytes: int = 0) -> li
     a tuple.
     """
     wanted = list(wanted)
+    deadline = deadline or Deadline(None)
     arrays = array_types()
     # The collector stops tracking tuples and dicts that hold nothing collectable, and never tracks arrays.
     on_the_way = [*wanted, tuple, dict, *arrays]
@@ -105,16 +123,16 @@ def reach(tracked: Tracked, *, wanted: Iterable[type], min_bytes: int = 0) -> li
     found: dict[int, object] = {}
     latest: list[object] = []
     try:
-        _gather(found, _askable(tracked), look)
+        _gather(found, _askable(tracked), look, deadline)
         _merge(found, running_locals(), look)
         _merge(found, array_items(tracked.pick(arrays)), look)
         if has_strings:
             _merge(found, dict_keys(tracked.pick([dict])), look)
         n_known = 0
-        while len(found) > n_known:
+        while len(found) > n_known and not deadline.is_over():
             latest = list(islice(reversed(found.values()), len(found) - n_known))
             n_known = len(found)
-            _gather(found, TypeFilter([tuple, dict]).pick(latest), look)
+            _gather(found, TypeFilter([tuple, dict]).pick(latest), look, deadline)
             _merge(found, array_items(TypeFilter(arrays).pick(latest)), look)
             if has_strings:
                 _merge(found, dict_keys(TypeFilter([dict]).pick(latest)), look)
@@ -142,9 +160,13 @@ def _askable(tracked: Tracked) -> list[object]:
     return modules.leave_out(tracked.objects)
 
 
-def _gather(found: dict[int, object], holders: Sequence[object], look: TypeFilter | _LargeBuffers) -> None:
+def _gather(
+    found: dict[int, object], holders: Sequence[object], look: TypeFilter | _LargeBuffers, deadline: Deadline
+) -> None:
     """Add to ``found`` what the holders refer to, if it is of interest and was not listed."""
     for start in range(0, len(holders), _CHUNK):
+        if deadline.is_over():
+            return
         _merge(found, gc.get_referents(*holders[start : start + _CHUNK]), look)
 
 

@@ -16,7 +16,9 @@ import numpy as np
 import pytest
 from hostile import Hostile, calls, hostile_class
 
-from phaseprof.probes.sizes import deep_size, deep_sizes
+from phaseprof.probes.size_plans import Planner
+from phaseprof.probes.size_walk import Known, SizeWalk
+from phaseprof.probes.sizes import Sizing, deep_size, deep_sizes
 
 
 class Plain:
@@ -254,3 +256,97 @@ def test_iterators_and_generators_own_what_they_hold():
     assert deep_size([itertools.repeat(big)]).bytes > 40_000
     if sys.version_info >= (3, 11):  # before, a generator holds its variables in a frame
         assert deep_size(running).bytes > 30_000
+
+
+def nested(n):
+    return {"lists": [[None, str(i)] for i in range(n)], "by number": {i: (i, [i]) for i in range(n)}}
+
+
+def in_parts(named, limit_s=0.001):
+    sizing = Sizing()
+    while not sizing.step(named, limit_s):
+        pass
+    return sizing
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: nested(8000),
+        lambda: plain_objects(20_000),
+        lambda: collections.deque([i] for i in range(70_000)),
+        lambda: [np.zeros(10)[:5] for _ in range(20_000)],
+        lambda: {str(i): {i} for i in range(70_000)},
+        lambda: [[]] * 100_000,
+        lambda: collections.OrderedDict((i, [i]) for i in range(70_000)),
+    ],
+    ids=["nested", "instances", "deque", "views", "dict", "shared", "ordered"],
+)
+def test_parts_add_up_to_the_whole(make):
+    holder = Plain()
+    holder.held = [make(), 1]
+    whole = deep_size(holder)
+
+    sizing = in_parts({"it": holder})
+
+    found = sizing.sizes()
+    assert (found.names["it"].bytes, found.names["it"].n_objects) == (whole.bytes, whole.n_objects)
+    assert not found.names["it"].truncated
+    assert found.parts == sizing.parts
+
+
+def test_what_names_share_is_known_after_parts_too():
+    shared = [[i] for i in range(20_000)]
+    named = {"a": {"shared": shared, "own": [bytes(1000)]}, "b": [shared]}
+
+    assert in_parts(named).sizes().names == deep_sizes(named).names
+
+
+def test_nothing_is_held_between_parts():
+    replay = Plain()
+    replay.items = [Record(float(i), [i]) for i in range(60_000)]
+    sizing = Sizing()
+    assert not sizing.step({"replay": replay}, 0.001)
+    seen = [weakref.ref(replay.items[0]), weakref.ref(replay.items[-1]), weakref.ref(replay)]
+
+    del replay
+
+    assert [ref() for ref in seen] == [None] * 3
+
+
+def test_what_is_gone_between_parts_is_a_marked_lower_bound():
+    replay = Plain()
+    replay.items = [[i] for i in range(100_000)]
+    sizing = Sizing()
+    assert not sizing.step({"replay": replay}, 0.001)
+    replay.items = []
+
+    while not sizing.step({"replay": replay}, 0.001):
+        pass
+
+    found = sizing.sizes().names["replay"]
+    assert found.truncated
+    assert 0 < found.n_objects < 100_000
+
+
+def test_a_sizing_that_was_interrupted_gives_a_marked_lower_bound():
+    sizing = Sizing()
+    held = [[i] for i in range(200_000)]
+    assert not sizing.step({"held": held}, 0.001)
+
+    found = sizing.sizes().names["held"]
+
+    assert found.truncated
+    assert 0 < found.bytes < deep_size(held).bytes
+
+
+def test_the_time_is_in_proportion_to_the_number_of_items():
+    """By the number of objects that one chunk more looks at, since a clock would tell the load of the machine."""
+
+    def n_looked_at(n):
+        seen = []
+        walker = SizeWalk(Planner(), Known())
+        walker.run([[[None] for _ in range(n)]], lambda found: bool(seen.append(found.n_objects)))
+        return len(seen)
+
+    assert n_looked_at(80_000) <= 2 * n_looked_at(40_000) + 2
