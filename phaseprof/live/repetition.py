@@ -19,8 +19,7 @@ from functools import _lru_cache_wrapper
 from phaseprof.errors import UsageError
 from phaseprof.probes import census
 from phaseprof.probes.holders import find_holders
-from phaseprof.probes.typeinfo import type_name
-from phaseprof.probes.typeinfo import is_a
+from phaseprof.probes.typeinfo import is_a, type_name
 
 # Stretches of calls in which something must grow to be a leak, and those after which it is given up as falling.
 LEAK_STRETCHES, MOST_STRETCHES = 3, 8
