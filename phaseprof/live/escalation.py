@@ -39,9 +39,9 @@ COUNTERS_CREDIT_NS, COUNTERS_SHARE = 2_000_000, 0.2
 FOLLOWED = OLD_ENOUGH + 1  # generations through which a counter is followed before its changes speak
 BIRTHS_DEBT_NS = 20_000_000  # a few generations are followed without a gap; what is overdrawn is saved later
 SEARCH_S = 0.25  # the least that a search for holders may take; under a budget it ends with the room there is
-# What a full collection, and a pass over the heap, are expected to take for each block of Python's allocator.
-COLLECTED_NS, LOOKED_AT_NS = 50, 60
-HOLDERS_NS = 80_000_000  # what a search for holders is expected to cost before the first was made
+# What a full collection, a pass over the heap, and a search for holders are expected to take for each block of Python's
+# allocator, before the first was made.
+COLLECTED_NS, LOOKED_AT_NS, SEARCHED_NS = 50, 60, 150
 
 
 class Escalation:
@@ -176,7 +176,7 @@ class Escalation:
 
     def _reads_whole(self, one: Investigation) -> bool:
         """Whether a family that only a walk over the whole heap shows may be read at this boundary."""
-        return self._budget.admits(f"births: {one.key}", _heap_ns(LOOKED_AT_NS))
+        return self._budget.admits(f"births: {one.key}", heap_ns(LOOKED_AT_NS))
 
     def _has_moved(self) -> bool:
         """Whether a collection since the last look may have moved young objects to the old generation."""
@@ -204,13 +204,13 @@ class Escalation:
                 self._tell_births(one)
             if one.stage == "holders":
                 ready.append(one)
-        if ready and self._budget.admits("holders", HOLDERS_NS):
+        if ready and self._budget.admits("holders", heap_ns(SEARCHED_NS)):
             with self._budget.spending("holders"):
                 room_s = max(SEARCH_S, self._budget.room_ns() / 1e9)
                 self._find_holders(ready[:4], deadline_s=min(room_s, self._budget.max_pause_ns / 1e9))
         waits = [one.since for one in self.open.values() if one.stage == "collect"]
         # Others that began at the same time may turn out dead a generation later: one collection for all.
-        if waits and generation > min(waits) and self._budget.admits("confirming collection", _heap_ns(COLLECTED_NS)):
+        if waits and generation > min(waits) and self._budget.admits("confirming collection", heap_ns(COLLECTED_NS)):
             self._confirm()
 
     def allow_retries(self) -> None:
@@ -404,6 +404,6 @@ class Escalation:
             return {family.key: family.identities(view) for family in followed}
 
 
-def _heap_ns(each_ns: int) -> int:
+def heap_ns(each_ns: int) -> int:
     """What something is expected to take that looks at every object: no heap is walked to know its size."""
     return each_ns * sys.getallocatedblocks()

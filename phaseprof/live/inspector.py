@@ -10,7 +10,7 @@ from phaseprof.live.budget import Budget
 from phaseprof.live.closing import ClosingLook, is_torn_down
 from phaseprof.live.dead import tell_what_is_freed
 from phaseprof.live.devices import Devices
-from phaseprof.live.escalation import COLLECTED_NS, HOLDERS_NS, Escalation
+from phaseprof.live.escalation import COLLECTED_NS, SEARCHED_NS, Escalation, heap_ns
 from phaseprof.live.investigation import Investigation
 from phaseprof.live.placing import PlaceWatch
 from phaseprof.live.recorder import Recorder
@@ -247,7 +247,7 @@ class Inspector:
 
     def _saves_up(self) -> bool:
         """Whether what is left is needed for a closer look that has begun."""
-        needed = 2 * self._budget.estimate_ns("holders", HOLDERS_NS)
+        needed = 2 * self._budget.estimate_ns("holders", heap_ns(SEARCHED_NS))
         return bool(self.escalation.open) and self._budget.room_ns() < needed
 
     def _may_walk(self) -> bool:
@@ -408,14 +408,15 @@ class Inspector:
         is_rising = self.suspects.is_rising() or self.suspects.rises_again() or any(map(self.suspects.rises, COUNTED))
         is_open = self._budget.share is not None and is_rising and not self.escalation.has_named
         with self._budget.spending("final look", asked=True):
+            self.escalation.allow_retries()
             counts = bool(self._watches.entries) and self._budget.share is not None and generation >= 0
             if counts and look.admits("watched classes", FIRST_COST["watched"] * n_objects):
                 self._count_watched(generation)
             if is_open and look.admits("the heap", FIRST_COST["heap walk"] * n_objects):
                 containers = self._walk_heap(generation)
-                self.escalation.allow_retries()
                 self.suspects.look(generation, readings=2, is_last=True)
                 self.suspects.look_at_levels(generation, containers)
+            if self._budget.share is not None:
                 self.escalation.hurry()
             if is_rising and self.places.has_looked and look.admits("places", self.places.cost_ns()):
                 self.places.finish(generation)
