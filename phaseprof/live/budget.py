@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 # Spent before any wall time has passed, so that short programs get a first look; the rest of the run pays for it by a
@@ -73,7 +73,11 @@ class Budget:
     @property
     def constant_ns(self) -> int:
         """What recording and reading counters took, as distinct from looks."""
-        return sum(ns for job, ns in self.spent_ns.items() if job in RECORDING)
+        return self.spent_on(RECORDING)
+
+    def spent_on(self, jobs: Collection[str]) -> int:
+        """Return what some jobs took."""
+        return sum(ns for job, ns in self.spent_ns.items() if job in jobs)
 
     @property
     def wall_ns(self) -> int:

@@ -16,7 +16,7 @@ class ClosingLook:
 
     Args:
         limit_s: what the look may take in all; infinite where there is no limit.
-        clock: nanoseconds, monotonic.
+        clock: nanoseconds of processor time, so that a busy machine takes no part of the look away.
     """
 
     def __init__(self, limit_s: float, clock: Callable[[], int]) -> None:

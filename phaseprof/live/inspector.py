@@ -45,8 +45,10 @@ SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
 # Allocator blocks beside those of tracked objects that may be written to while forked children share them (some 20 MB).
 MOST_SHARED_BLOCKS = 350_000
 WALKS_LATER = 12
-# Of the budget, the parts that readings at the end of a generation, and slow probes among them, may take.
-COUNTERS_PART, SLOW_PART = 0.15, 0.5
+# Of the budget, the parts that counters at the end of a generation may take, slow probes, and looks through the series.
+COUNTERS_PART, SLOW_PART, SUSPICION_PART = 0.3, 0.1, 0.1
+# The jobs whose cost says how often counters are read.
+CHEAP = frozenset({"counters", "limits", "malloc", "descriptors", "threads"})
 # What readings may take before any wall time has passed: the first generations are read one by one.
 COUNTERS_CREDIT_NS = 6_000_000
 # Watched classes are counted once in so many generations and so much time, whichever is longer, whatever it costs.
@@ -94,7 +96,7 @@ class Inspector:
         self._n_skipped = len(skipped())
         self._n_types = self._n_hasty = self._n_walks = 0
         self._last_read = dict.fromkeys(SLOW, self._clock())
-        self._next_at = self._fold_at = self._cost_at = 0
+        self._next_at = self._fold_at = self._cost_at = self._suspect_at = 0
         self._each_ns, self._constant_ns = 0.0, 0
         self.looks_at_boundaries = False
 
@@ -121,7 +123,7 @@ class Inspector:
         began = self._clock()
         if began < self._next_at:
             return []
-        spent = self._budget.constant_ns
+        spent = self._budget.spent_on(CHEAP)
         broken: list[Watched] = []
         with self._budget.spending("recording"):
             if self._recorder.n_waiting >= FOLD_AT or began >= self._fold_at or self._budget.share is None:
@@ -137,15 +139,25 @@ class Inspector:
         self.escalation.at_generation_end(generation)
         self.places.at_generation_end(generation)
         self._note_skipped()
+        self._look_for_suspects(generation, began)
+        self.looks_at_boundaries = self.escalation.looks_at_boundaries
+        self._record_cost(generation, began)
+        self._wait(began, self._budget.spent_on(CHEAP) - spent)
+        return broken
+
+    def _look_for_suspects(self, generation: int, now: int) -> None:
+        """Look through the series for what deserves a closer look, as often as its part of the budget allows."""
+        if now < self._suspect_at:
+            return
+        before = self._budget.spent_ns["suspicion"]
         with self._budget.spending("suspicion"):
             self._budget.is_urgent = (
                 self._budget.share is not None and self.suspects.is_urgent() and not self.escalation.has_named
             )
             self.suspects.look(generation, readings=2 if self._budget.is_urgent else suspicion.LEAST_READINGS)
-        self.looks_at_boundaries = self.escalation.looks_at_boundaries
-        self._record_cost(generation, began)
-        self._wait(began, self._budget.constant_ns - spent)
-        return broken
+        if self._budget.share is not None:
+            took = self._budget.spent_ns["suspicion"] - before
+            self._suspect_at = now + int(took / (SUSPICION_PART * self._budget.share))
 
     def _note_skipped(self) -> None:
         """Say once of each kind of object that a look had to leave it out."""

@@ -507,7 +507,7 @@ class Session:
             self._warn_if_not_entered()
             self.write_counts(self.clock())
             limit_s = float("inf") if self.settings.budget is None else self.settings.max_look
-            look = ClosingLook(limit_s, self.clock)
+            look = ClosingLook(limit_s, self._cpu_clock)
             try:
                 self.inspector.finish(look, is_asked=is_asked)
             finally:
