@@ -294,19 +294,17 @@ class PointFolder:
                 bare = (number, generation, {}) if is_bare else None
                 continue
             if edge == TAKEN_OVER:
-                stack.clear()
-                strays.clear()
+                _take_over(lane)
                 top, bare = _OUTSIDE_ID, None
                 owners.append(top)
                 continue
-            if bare is not None:
-                if edge == fmt.ENTER and self._is_block_of(number, bare[0]):
-                    self._give_back(owners, bare)
-                bare = None
+            if bare is not None and edge == fmt.ENTER and self._is_block_of(number, bare[0]):
+                self._give_back(owners, bare)
+            bare = None
             _note_scaled(scaled, stack, len(owners))
             owners.append(top)
             if edge == fmt.ENTER and number not in turns:
-                stack.append((number, now, int(items) if 1 < items < MOST_STOOD_FOR else 1))
+                stack.append((number, now, _weight(items)))
                 top = number
             elif edge == fmt.EXIT and stack:
                 lane.generation = generation
@@ -315,19 +313,19 @@ class PointFolder:
                     visits.setdefault(number, []).append((generation, now - visit[1], visit[2]))
                     top = stack[-1][0] if stack else _OUTSIDE_ID
         lane.bare, lane.generation = bare, generation
+        self._add_times(visits)
+        return owners, scaled
+
+    def _add_times(self, visits: Mapping[int, Sequence[tuple[int, int, int]]]) -> None:
+        """Add up visits and time of phases, in all and by the generation of their end; one may stand for several."""
         for number, spans in visits.items():
             totals = self._phases.setdefault(self._name(number), PhaseTotals())
             totals.visits += len(spans)
             totals.timed += len(spans)
-            self._add_time(number, spans, totals)
-        return owners, scaled
-
-    def _add_time(self, number: int, spans: Sequence[tuple[int, int, int]], totals: PhaseTotals) -> None:
-        """Add up the time in a phase, in all and by the generation in which it was left; one may stand for several."""
-        generations, times, weights = zip(*spans, strict=True)
-        totals.ns += sum(times)
-        stood_for = [float(ns * weight) for ns, weight in zip(times, weights, strict=True)]
-        series_of(self._charges, self._name(number), BUSY, Sums).extend(generations, stood_for)
+            generations, times, weights = zip(*spans, strict=True)
+            totals.ns += sum(times)
+            stood_for = [float(ns * weight) for ns, weight in zip(times, weights, strict=True)]
+            series_of(self._charges, self._name(number), BUSY, Sums).extend(generations, stood_for)
 
     def _is_block_of(self, block: int, point: int) -> bool:
         """``with checkpoint(x)`` records the point x, then the block x."""
@@ -348,6 +346,17 @@ def _note_scaled(scaled: list[Scaled], stack: Sequence[OpenVisit], at: int) -> N
     """Note that the time before step ``at`` belongs to a visit that stands for others, and which visit is around it."""
     if stack and stack[-1][2] > 1:
         scaled.append((at, stack[-1][2], stack[-2][0] if len(stack) > 1 else _OUTSIDE_ID))
+
+
+def _weight(items: float) -> int:
+    """For how many visits an entry stands; a file may say anything."""
+    return int(items) if 1 < items < MOST_STOOD_FOR else 1
+
+
+def _take_over(lane: Lane) -> None:
+    """Another thread has the lane's number from here on: nothing is open."""
+    lane.stack.clear()
+    lane.strays.clear()
 
 
 def _leave(lane: Lane, number: int) -> OpenVisit | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import time
 import types
@@ -26,14 +27,17 @@ def edge(source: Any, target: Any) -> str:
     for name, value in attributes.items() if isinstance(attributes, dict) else ():
         if value is target:
             return f".{name}"
-    for cls in type(source).__mro__:
-        for name, slot in vars(cls).items():
-            if isinstance(slot, types.MemberDescriptorType):
-                try:
-                    if slot.__get__(source) is target:
-                        return f".{name}"
-                except AttributeError:
-                    pass
+    return slot_of(source, target)
+
+
+def slot_of(source: Any, target: Any) -> str:
+    """The slot of ``source`` that holds ``target``, as text; empty if none does."""
+    slots = [(name, slot) for cls in type(source).__mro__ for name, slot in vars(cls).items()]
+    for name, slot in slots:
+        if isinstance(slot, types.MemberDescriptorType):
+            with contextlib.suppress(AttributeError):
+                if slot.__get__(source) is target:
+                    return f".{name}"
     return ""
 
 

@@ -95,8 +95,7 @@ class _Process:
                 yield from self._point(record)
             elif isinstance(record, fmt.GenerationBegin):
                 self.begun_us[record.g] = self.us(record.t)
-                for finding in waiting.pop(record.g, ()):
-                    yield self._finding(finding, self.begun_us[record.g])
+                yield from self._findings(waiting.pop(record.g, ()), self.begun_us[record.g])
             elif isinstance(record, fmt.GenerationEnd):
                 yield self._generation(record)
             elif isinstance(record, fmt.Thread):
@@ -107,6 +106,10 @@ class _Process:
             if reading is not None:
                 yield from self._counters(reading)
         yield from self._close(waiting)
+
+    def _findings(self, findings: Sequence[Finding], at_us: float) -> Iterator[Event]:
+        for finding in findings:
+            yield self._finding(finding, at_us)
 
     def _name_process(self) -> Iterator[Event]:
         header = self.stream.header
