@@ -65,9 +65,11 @@ def best_share(process: ProcessRun, rate: float) -> Share | None:
         process: the recording.
         rate: growth of the counter, in bytes a generation.
     """
-    found = [share for share in shares(process) if share.bytes_slope >= SHARE * rate and _names(share)]
-    telling = [share for share in found if share.kind != "container"]
     graphs = [share for share in shares(process) if share.kind == "autograd graph" and share.holder]
+    found = [share for share in shares(process) if share.bytes_slope >= SHARE * rate and _names(share)]
+    if graphs:  # what C++ alone holds, parameters of models that are gone for example, the graphs have saved
+        found = [share for share in found if share.holder or share.kind != "tensors"]
+    telling = [share for share in found if share.kind != "container"]
     return next(iter(telling or found), None) or max(graphs, key=lambda share: share.graphs_slope, default=None)
 
 
