@@ -11,6 +11,7 @@ _LONGEST_WORD = 20
 # Words of a name: capitals, capitalised or small letters, of any alphabet, with their number.
 _WORD = re.compile(r"[^\W\d_a-z]+(?![a-z])|[^\W\d_]?[^\W\d_A-Z]+|\d+")
 _DIGIT_WITHIN = re.compile(r"[^\W\d_]\d+[^\W\d_]")
+_POSITION_DIGITS = 3
 _SHORT_PART = 12  # conv2d, seq2seq
 
 
@@ -50,5 +51,9 @@ def shown_key(key: object) -> str:
 
 
 def shown_attribute(key: object) -> str:
-    """Return a key of a namespace as a step of a path: ``.losses``; a program may put anything there as well."""
-    return f".{key}" if looks_like_name(key) else KEY
+    """Return a key of a namespace as a step of a path: ``.losses``; a program may put anything there as well.
+
+    A position of up to three digits, as torch numbers the layers of a model, is none of the program's secrets.
+    """
+    is_position = type(key) is str and key.isdecimal() and len(key) <= _POSITION_DIGITS
+    return f".{key}" if is_position or looks_like_name(key) else KEY

@@ -205,22 +205,22 @@ class Place(msgspec.Struct, array_like=True):
     what came anywhere below it, each as type, number and bytes, the heaviest first.
     """
 
-    steps: list[str]
-    type: str
-    places: int
-    bytes: int
-    graphs: int
-    direct: list[tuple[str, int, int]]
-    inside: list[tuple[str, int, int]]
+    steps: list[Name]
+    type: Name
+    places: Count
+    bytes: Count
+    graphs: Count
+    direct: list[tuple[Name, Count, Count]]
+    inside: list[tuple[Name, Count, Count]]
 
 
 class Places(_Record, tag="places"):
     """What came by place since the look in generation ``since``: ``bytes`` in all, and the places where most came."""
 
-    t: int
-    g: int
-    since: int
-    bytes: int
+    t: Time
+    g: Ordinal
+    since: Ordinal
+    bytes: Count
     rows: list[Place]
 
 

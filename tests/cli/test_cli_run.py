@@ -232,7 +232,6 @@ def test_a_program_that_marks_nothing_gets_a_curve_of_its_memory(tmp_path: Path)
     readings = [snapshot.v["rss_bytes"] for snapshot in process.snapshots]
     assert readings[-1] - readings[0] > 20_000_000
     assert "MEMORY TREND" in out
-    assert "no generation was recorded" in out
     assert "phaseprof report" in out
 
 

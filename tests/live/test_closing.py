@@ -34,7 +34,10 @@ def test_whoever_does_not_ask_gets_the_same_answer(
 
     process = recorded(profiler)
 
-    assert [(f.verdict, f.subject) for f in find_leaks(process) if f.verdict == "leak"] == [("leak", "Episode")]
+    # In a process whose heap is too large for a census in the budget, the list is named and not what lies in it.
+    (found,) = [f for f in find_leaks(process) if f.verdict == "leak"]
+    assert found.subject in ("Episode", "list")
+    assert "kept" in " ".join(found.holder)
 
 
 def test_what_was_asked_for_is_not_looked_at_again(

@@ -202,6 +202,7 @@ def test_counting_full_storages_leaves_no_object_behind():
     before, n_objects = sys.getallocatedblocks(), len(gc.get_objects())
 
     tensors.storage_sizes()
+    gc.collect()
 
     assert sys.getallocatedblocks() - before < 3000  # the interpreter keeps 2,000 small tuples for later
     assert len(gc.get_objects()) - n_objects < 50

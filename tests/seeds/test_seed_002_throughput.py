@@ -76,7 +76,7 @@ def test_002_06_a_list_that_accumulates() -> None:
             self.all_teacher_actions: list[list[float]] = []
 
     loss, profiler = Loss(), Profiler(budget=None)
-    collect = lambda turn: loss.all_teacher_actions.extend([turn + 0.5] * 40 for _ in range(400))  # noqa: E731
+    collect = lambda turn: loss.all_teacher_actions.extend([turn + 0.5] * 40 for _ in range(2_000))  # noqa: E731
     generations(profiler, range(12), run_rollout=collect)
     (found, *_) = profiler.findings()
     profiler.close()
