@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from phaseprof.errors import ProbeUnavailable
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes.kept_file import KeptFile
 from phaseprof.probes.protocol import Closable, CostClass
 
@@ -82,6 +83,7 @@ def parse_statm(raw: bytes) -> dict[str, int]:
     try:
         size, resident, shared = map(int, raw.split()[:3])
     except ValueError as error:
+        raise_the_programs(error)
         raise ProbeUnavailable(f"{_STATM} holds numbers (got {raw[:40]!r}); its descriptor was taken over") from error
     return {
         "rss_bytes": resident * _PAGE_BYTES,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import threading
 
+from phaseprof.interrupts import raise_the_programs
+
 
 class RunQueue:
     """Reads the waiting time of the thread that made it, since then; 0 where the kernel does not say.
@@ -26,6 +28,7 @@ class RunQueue:
                 self._last = int(os.read(fd, 100).split()[1]) - self._first
             finally:
                 os.close(fd)
-        except (OSError, ValueError, IndexError):
+        except (OSError, ValueError, IndexError) as error:
+            raise_the_programs(error)
             self._last = getattr(self, "_last", 0)
         return self._last

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import threading
+import time
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -51,7 +52,12 @@ def let_go() -> None:
     kept = [Sample(0)]
     seen = weakref.ref(kept[0])
     kept.clear()
-    assert seen() is None
+    # A thread that waited already when a look began may get one turn within it: then the object dies with the look.
+    for _ in range(2_000):
+        if seen() is None:
+            return
+        time.sleep(0.001)
+    raise AssertionError("an object that was let go of lives on")
 
 
 def call_functions() -> None:

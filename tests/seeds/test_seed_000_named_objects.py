@@ -188,7 +188,7 @@ def test_000_17_the_keys_of_weights_and_biases() -> None:
 def test_000_18_states_for_environments_that_do_not_exist_are_found() -> None:
     states: dict[int, list[float]] = {}
     profiler = Profiler(budget=None)
-    generations(profiler, range(12), rollout=lambda t: states.update({t: [float(i) for i in range(3000)]}))
+    generations(profiler, range(12), rollout=lambda t: states.update({t: [float(i) for i in range(30_000)]}))
 
     (found, *_) = profiler.findings()
     profiler.close()
