@@ -52,7 +52,7 @@ _COLLECTS_INSIDE_CALLS = sys.version_info < (3, 12)
 _TUPLES_OF_A_CALL = 1 if sys.version_info >= (3, 12) else 0
 # The switch interval while a look lasts.  A longer one is interrupted; threads that began to wait meanwhile may have to
 # wait for as long, if the others compute without a pause.
-_LONG_S = 5.0
+_LONG_S = 2.0
 # For a thread that waits to wake up and take over, where no thread of our own can be had for that.
 _SETTLE_S = 0.005
 
