@@ -15,6 +15,7 @@ from phaseprof._version import __version__
 
 __all__ = [
     "Finding",
+    "PhaseprofWarning",
     "Profiler",
     "__version__",
     "assert_counts",
@@ -22,9 +23,11 @@ __all__ = [
     "checkpoint",
     "configure",
     "generation",
+    "generations",
     "get_profiler",
     "load",
     "log_memory",
+    "next_generation",
     "profile_phase",
     "track",
     "watch",
@@ -38,17 +41,22 @@ if TYPE_CHECKING:
         checkpoint,
         configure,
         generation,
+        generations,
         get_profiler,
         load,
         log_memory,
+        next_generation,
         profile_phase,
         track,
         watch,
     )
+    from phaseprof.errors import PhaseprofWarning
     from phaseprof.profiler import Profiler
     from phaseprof.records import Finding
 else:
-    _HOMES = {"Finding": "phaseprof.records", "Profiler": "phaseprof.profiler"}
+    _HOMES = {
+        "Finding": "phaseprof.records", "PhaseprofWarning": "phaseprof.errors", "Profiler": "phaseprof.profiler",
+    }  # fmt: skip
 
     def __getattr__(name: str) -> object:
         if name == "integrations":

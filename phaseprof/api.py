@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, overload
 
 from phaseprof.errors import ExpectationError, UsageError
+from phaseprof.live.loops import Generations
 from phaseprof.live.names import find_class
 from phaseprof.live.scopes import CheckpointScope, CountedScope, DisabledScope, GenerationScope, Items, PhaseScope
 from phaseprof.live.watching import Expected, check_expected
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from phaseprof.report.text import Report
 
 F = TypeVar("F", bound=Callable[..., object])
+T = TypeVar("T")
 
 _lock = threading.Lock()
 _default: Profiler | None = None
@@ -66,6 +68,16 @@ def checkpoint(label: str) -> CheckpointScope | CountedScope | DisabledScope:
 def generation(index: int | str | None = None, *, items: Items = None) -> GenerationScope | DisabledScope:
     """Mark one turn of the outer loop; see :meth:`Profiler.generation`."""
     return get_profiler().generation(index, items=items)
+
+
+def generations(iterable: Iterable[T], *, items: Items = None) -> Generations[T]:
+    """Make each item of an iterable one generation; see :meth:`Profiler.generations`."""
+    return get_profiler().generations(iterable, items=items)
+
+
+def next_generation(index: int | str | None = None, *, items: Items = None) -> None:
+    """End one generation and begin the next, without a block; see :meth:`Profiler.next_generation`."""
+    get_profiler().next_generation(index, items=items)
 
 
 def watch(cls: type | str, expected: Expected = None) -> None:

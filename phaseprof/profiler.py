@@ -6,12 +6,13 @@ import atexit
 import os
 import sys
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from phaseprof.errors import UsageError
 from phaseprof.live import looks
+from phaseprof.live.loops import Generations
 from phaseprof.live.recorder import clean_text
 from phaseprof.live.scopes import (
     DISABLED,
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from phaseprof.recording.model import ProcessRun
     from phaseprof.report.findings import FindingsReport
     from phaseprof.report.text import Report
+
+
+T = TypeVar("T")
 
 
 class Unset:
@@ -205,6 +209,30 @@ class Profiler:
         """
         session = self._session
         return session.make_generation(index, items) if session.enabled else DISABLED
+
+    def generations(self, iterable: Iterable[T], *, items: Items = None) -> Generations[T]:
+        """Make each item of an iterable one generation, so that nothing is indented.
+
+        Args:
+            iterable: what is gone through; an item that is a number or a text is the generation's index.
+            items: units of work done in each generation, for throughput.
+
+        Raises:
+            UsageError: ``iterable`` is none.
+        """
+        return Generations(self.generation, iterable, items)
+
+    def next_generation(self, index: int | str | None = None, *, items: Items = None) -> None:
+        """End the generation that the last such call began, and begin another, without a block.
+
+        The last one ends when findings are asked for, and at the end of the recording.
+
+        Args:
+            index: the number or name of the one that begins; the ordinal if not given.
+            items: units of work done in the one that begins.
+        """
+        if self._session.enabled:
+            self._session.open_end.next(index, items)
 
     def watch(self, cls: type | str, expected: Expected = None) -> None:
         """Count the instances of a class, subclasses included, at the end of each generation.

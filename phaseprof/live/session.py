@@ -17,7 +17,9 @@ from phaseprof.live.closing import ClosingLook
 from phaseprof.live.devices import Devices
 from phaseprof.live.hooks import Hooks
 from phaseprof.live.inspector import Inspector
-from phaseprof.live.recorder import MAX_LABELS, OVERFLOW, Recorder, clean_text, not_a_label
+from phaseprof.live.log_lines import log_generation
+from phaseprof.live.loops import OpenEnd, shown_index
+from phaseprof.live.recorder import MAX_LABELS, OVERFLOW, Recorder, not_a_label
 from phaseprof.live.sampler import Sampler, flush, marks_nothing, start_sampler
 from phaseprof.live.scopes import CheckpointScope, CountedScope, GenerationScope, Items
 from phaseprof.live.settings import Settings
@@ -63,6 +65,7 @@ class Session:
         self._owner = threading.get_ident()
         self._seen_this_turn: set[int] = set()
         self._outside: Visit | None = None
+        self.open_end = OpenEnd(self.make_generation)
         self._forget_turns()
         self._start(lazy=False)
         _sessions.add(self)
@@ -85,6 +88,7 @@ class Session:
         self._turn: weakref.ref[GenerationScope] | None = None
         self._made: weakref.ref[GenerationScope] | None = None
         self._seen_this_turn.clear()
+        self.open_end.forget()
         self._n_rounds = self._n_reports = 0
 
     def _start(self, *, lazy: bool) -> None:
@@ -340,7 +344,7 @@ class Session:
         began = self._cpu_clock() if is_timed else 0
         self._turns.due = self.pace.next_due(now, self._n_labels)
         self.look_for_devices()
-        self.recorder.add(fmt.GenerationBegin(now, self._ordinal, _shown(index, self._ordinal)))
+        self.recorder.add(fmt.GenerationBegin(now, self._ordinal, shown_index(index, self._ordinal)))
         self.recorder.point(self._number_of(self._turns), fmt.ENTER)
         self._turn_cpu_ns = self._cpu_clock() - began if is_timed else None
         if self.inspector.looks_at_boundaries:
@@ -355,12 +359,13 @@ class Session:
                 return
             if not self._is_turn_recorded:
                 self._turns.add_items(items)
-                self._stack.set(self._outside)
+                self._leave_turn()
                 return
             self._end(items)
             if not failed:
                 broken = self._measure()
                 self._report_if_due()
+                log_generation(self.recorder.fold, self.recorder.model)
                 self.hooks.tell(self._ordinal, self.budget)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             self._pass_on(error)
@@ -371,12 +376,18 @@ class Session:
         if self.inspector.looks_at_boundaries:
             self.inspector.at_boundary(self.current_phase)
         began = self._cpu_clock() if self._turn_cpu_ns is not None else 0
-        self._stack.set(self._outside)
+        self._leave_turn()
         self.recorder.point(self._number_of(self._turns), fmt.EXIT)
         now = self.clock()
         self.recorder.add(fmt.GenerationEnd(now, self._ordinal, (now - self._turn_began) / 1e9, items))
         if self._turn_cpu_ns is not None:
             self.pace.turn_timed(self._turn_cpu_ns + self._cpu_clock() - began)
+
+    def _leave_turn(self) -> None:
+        """End the visits that the turn left open; a turn that is no block may have outlived what it began in."""
+        if self._outside is None or self.is_open(self._outside):
+            self._stack.set(self._outside)
+        self._outside = None
 
     def _measure(self) -> list[Watched]:
         self.budget.waited_ns = self.pace.waited_ns = self._queue.waited_ns()
@@ -498,6 +509,7 @@ class Session:
 
     def finish(self, *, is_asked: bool = True) -> None:
         """Complete what waits, because findings are asked for; never raises, and looks once at what is recorded."""
+        self.open_end.close()
         by_clock = self._count_by_clock()
         looked_at = (0 if by_clock else self.recorder.n_points, self._ordinal)
         if looked_at == self._looked_at:
@@ -554,15 +566,6 @@ class Session:
         except Exception as error:  # noqa: BLE001 - the end of a recording must not be the end of a run
             self._pass_on(error)
         self.recorder.close(reason)
-
-
-def _shown(index: object, ordinal: int) -> int | str:
-    """The user's number or name for a turn, as a record can hold it."""
-    if index is None:
-        return ordinal
-    if type(index) is int and -(2**63) <= index < 2**63:
-        return index
-    return clean_text(index if is_a(index, str) else str(index))
 
 
 def _name_of(visit: Visit | None) -> str | None:

@@ -50,6 +50,8 @@ def main(trainer: Trainer) -> None:
     watch("pkg.mod:Env", expected=(1, 3))
     track("trainer", trainer)
     track("losses", lambda: trainer.train(1))
+    for epoch in pp.generations(range(3), items=10):
+        pp.next_generation(epoch + 1)
     for g in range(3):
         with generation(g, items=100) as turn:
             turn.items = 200
