@@ -75,7 +75,7 @@ class Aligned:
 
 def align(runs: Sequence[Run], names: Sequence[str], *, rank: int | None) -> Aligned:
     """Choose one process of each run and put all on one axis: the users' own numbers where all runs have them."""
-    processes = [_process(run, name, rank) for run, name in zip(runs, names, strict=True)]
+    processes = [process_of(run, name, rank) for run, name in zip(runs, names, strict=True)]
     positions = [_own_numbers(process) for process in processes]
     by_step = all(positions) and any(_are_steps(numbers) for numbers in positions)
     sides = tuple(Side(p, numbers if by_step else None) for p, numbers in zip(processes, positions, strict=True))
@@ -95,7 +95,12 @@ def align(runs: Sequence[Run], names: Sequence[str], *, rank: int | None) -> Ali
     return Aligned(sides, "step" if by_step else "generation", first, last, keys, _differences(processes), tuple(notes))
 
 
-def _process(run: Run, name: str, rank: int | None) -> ProcessRun:
+def process_of(run: Run, name: str, rank: int | None) -> ProcessRun:
+    """Return the process of a run that is compared: that of a rank, or the one that reports lead with.
+
+    Raises:
+        UsageError: the run has no such rank.
+    """
     if rank is None:
         return run.main
     for process in run.processes:

@@ -23,7 +23,7 @@ COMMANDS = (
     ("diff", "phaseprof.cli.diff", "compare the growth of two or more runs"),
     ("experiment", "phaseprof.cli.diff", "does growth follow a setting?"),
     ("snapshots", "phaseprof.cli.snapshots", "judge a folder of CUDA memory snapshots"),
-    ("export", "phaseprof.cli.export", "write a run as CSV, Parquet, Perfetto trace or OpenMetrics"),
+    ("export", "phaseprof.cli.export", "write a run for other tools: CSV, Parquet, Perfetto, OpenMetrics, speedscope"),
     ("import", "phaseprof.cli.import_", "make a run of other tools' logs"),
 )
 _EPILOG = "Exit status: 0 clean, 1 leak or broken expectation, 2 wrong use, 3 too short to say."

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phaseprof.analysis.compare import Comparison, compare
+from phaseprof.analysis.compare_series import process_of
 from phaseprof.analysis.compare_snapshots import compare_snapshots
 from phaseprof.analysis.experiment import judge_experiment
 from phaseprof.analysis.snapshots.files import holds_snapshots, read_folder
@@ -41,6 +42,7 @@ def add_parser(subparsers: Subparsers) -> None:
         help="recorded run, or folder of CUDA snapshots; the first is what the others are held against",
     )  # fmt: skip
     _add_common(parser)
+    parser.add_argument("--html", metavar="FILE", type=Path, help="write one page that needs no network")
     parser.set_defaults(run=run, is_experiment=False)
     _add_experiment_parser(subparsers)
 
@@ -74,11 +76,29 @@ def run(args: argparse.Namespace) -> int:
 
 def _run_diff(args: argparse.Namespace) -> int:
     comparison, errors = _compare(args.runs, args)
+    if args.html:
+        _write_page(comparison, args)
     if args.json:
         emit(json.dumps({**comparison.to_dict(), "summary": compare_sentence(comparison)}))
     else:
         emit(compare_text(comparison))
     return _exit_code(comparison, errors)
+
+
+def _write_page(comparison: Comparison, args: argparse.Namespace) -> None:
+    from phaseprof.report.compare_html import write_compare_html
+
+    if holds_snapshots(Path(args.runs[0])):
+        raise UsageError(
+            "diff --html shows recorded runs (got folders of CUDA snapshots); write pages by snapshots --html"
+        )
+    processes = [process_of(read_run(path), path, args.rank) for path in args.runs]
+    try:
+        write_compare_html(comparison, processes, args.html)
+    except OSError as error:
+        raise UsageError(
+            f"cannot write {args.html}: {error.strerror}; give a file in a folder that exists"
+        ) from error
 
 
 def _run_experiment(args: argparse.Namespace) -> int:

@@ -24,9 +24,10 @@ _BY_ENDING = {
 def add_parser(subparsers: Subparsers) -> None:
     """Add the command to the program's parser."""
     parser = subparsers.add_parser(
-        "export", help="write a run as CSV, Parquet, Perfetto trace or OpenMetrics",
+        "export", help="write a run for other tools: CSV, Parquet, Perfetto, OpenMetrics, speedscope",
         description="Write a run in another tool's format: tidy CSV (which import reads back), Parquet, trace events "
-        "for Perfetto (phases as slices, memory as counters, findings as instants) or OpenMetrics text.",
+        "for Perfetto (phases as slices, memory as counters, findings as instants), OpenMetrics text, or the heap by "
+        "place for speedscope.",
     )  # fmt: skip
     parser.add_argument("recording", type=Path, metavar="RUN")
     parser.add_argument("--format", dest="form", choices=FORMATS, help="default: by the ending of FILE")
@@ -37,16 +38,20 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Export the run; return 0."""
-    form = args.form or _BY_ENDING.get(Path(args.out.name.removesuffix(".gz")).suffix)
+    form = args.form or _form_of(args.out.name.removesuffix(".gz"))
     if form is None:
         raise UsageError(
             f"--format must be one of {', '.join(FORMATS)} (got none, and {args.out.name!r} does not say it)"
         )
     findings = judge_process(read_run(args.recording).main) if form == "perfetto" else ()
     n = export_run(args.recording, args.out, form=form, findings=findings, load=read_run)
-    unit = {"perfetto": "events", "openmetrics": "samples"}.get(form, "readings")
+    unit = {"perfetto": "events", "openmetrics": "samples", "speedscope": "stacks"}.get(form, "readings")
     if args.json:
         emit(json.dumps({"format": 1, "out": str(args.out), "form": form, unit: n}))
     else:
         emit(f"{args.out}: {n:,} {unit}")
     return 0
+
+
+def _form_of(name: str) -> str | None:
+    return "speedscope" if name.endswith(".speedscope.json") else _BY_ENDING.get(Path(name).suffix)

@@ -430,7 +430,7 @@ class Inspector:
                 self.suspects.look_at_levels(generation, containers)
             if self._budget.share is not None:
                 self.escalation.hurry()
-            if is_rising and self.places.has_looked and look.admits("places", self.places.cost_ns()):
+            if is_rising and look.admits("places", self.places.cost_ns()):
                 self.places.finish(generation)
             if look.admits("holders", 0):
                 self.escalation.finish(limit_s=look.left_s)

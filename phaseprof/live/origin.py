@@ -1,7 +1,8 @@
-"""Where a process comes from, for the header of its recording: files and the interpreter say it, no program is run."""
+"""Where a process and its labels come from: files, frames and the interpreter say it, no program is run."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import re
@@ -16,6 +17,8 @@ _SHOWN = 12  # characters of a commit that are kept, as many as git shows of one
 _MAX_BYTES = 4096  # of a file that holds one line
 _MAX_PACKED_BYTES = 32 << 20
 _MAX_LINKS = 5  # references to references
+_OURS = str(Path(__file__).parent.parent) + os.sep
+_DEMO = os.path.join(_OURS, "demo", "")  # noqa: PTH118 - a prefix, with the separator at its end
 
 
 @functools.cache
@@ -42,6 +45,31 @@ def script_name() -> str:
         return ""
     path = Path(first)
     return "/".join(path.parts[-2:]) if path.name == "__main__.py" else path.name
+
+
+def written_at() -> str:
+    """Return file and line of the program's statement that led here, as ``/src/train.py:12``; empty if none did."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and _is_between(frame.f_code.co_filename):
+        frame = frame.f_back
+    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def defined_at(function: object) -> str:
+    """Return file and line of a function's definition, decorators included; empty for one that is not Python's."""
+    for _ in range(_MAX_LINKS):
+        if type(function) is not types.FunctionType:
+            return ""
+        wrapped = function.__dict__.get("__wrapped__")
+        if wrapped is None:
+            return f"{function.__code__.co_filename}:{function.__code__.co_firstlineno}"
+        function = wrapped
+    return ""
+
+
+def _is_between(file: str) -> bool:
+    """Whether a file lies between the program and its recording: ours, but not the demo's, and exit stacks."""
+    return (file.startswith(_OURS) and not file.startswith(_DEMO)) or file == contextlib.__file__
 
 
 def loaded_version(module_name: str) -> str:

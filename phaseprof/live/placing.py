@@ -6,18 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phaseprof.diagnosis.charging import Growth, Kept, Part, charge
+from phaseprof.diagnosis.heap_tree import HeapNode, heap_tree
 from phaseprof.live import suspicion
 from phaseprof.live.budget import Budget
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.suspects import Suspects
 from phaseprof.native.extension import extension
 from phaseprof.native.places import read_places, resolve
-from phaseprof.native.table import FRAME, MODULE, NAMED, PathStep, PlaceTable
+from phaseprof.native.table import FRAME, MODULE, NAMED, PathStep, PlaceTable, Root
 from phaseprof.recording import format as fmt
 
-# What a walk takes for each object that the collector tracks, in nanoseconds, in C and in Python: twice what it takes
-# for each that it meets.
+# What a look takes for each object that the collector tracks, in nanoseconds, in C and in Python: two walks, one for
+# the numbers and one for the paths, and twice what they take for each object met.  The first look is one walk: 35 ms
+# for 180,000 objects beside torch.
 _IN_C_NS, _IN_PYTHON_NS, _USUAL_HEAP = 800, 20_000, 200_000
+_FIRST_IN_C_NS = 250
 # Looks are made at distances that grow with the run, so that their number is small; so many are kept to compare with.
 _NEXT, _KEPT = 1.5, 4
 # Growth is told against the look nearest to this share of the run: later than what fills up once, and early enough.
@@ -52,12 +55,6 @@ class PlaceWatch:
         self._budget = budget
         self._suspects = suspects
         self._looks: list[_Look] = []
-        self._paths: dict[int, list[str]] = {}
-
-    @property
-    def has_looked(self) -> bool:
-        """Whether there is a look that another could be compared with."""
-        return bool(self._looks)
 
     def at_generation_end(self, generation: int) -> None:
         """Look, if it is time to and the budget has room."""
@@ -67,8 +64,10 @@ class PlaceWatch:
                 self._look(generation)
 
     def finish(self, generation: int) -> None:
-        """Make the last look, where there was one to compare it with; charged by the caller."""
-        if generation > self._looks[-1].generation:
+        """Make the last look; without one to compare it with it tells where the heap lies.  Charged by the caller."""
+        if not self._looks:
+            self._tell_heap(generation)
+        elif generation > self._looks[-1].generation:
             self._look(generation)
 
     def abandon(self) -> None:
@@ -84,7 +83,8 @@ class PlaceWatch:
 
     def cost_ns(self) -> int:
         """What a look is expected to take, as long as none was measured."""
-        return (self._suspects.n_objects() or _USUAL_HEAP) * (_IN_PYTHON_NS if extension() is None else _IN_C_NS)
+        in_c_ns = _IN_C_NS if self._looks else _FIRST_IN_C_NS
+        return (self._suspects.n_objects() or _USUAL_HEAP) * (_IN_PYTHON_NS if extension() is None else in_c_ns)
 
     def _look(self, generation: int) -> None:
         table = read_places()
@@ -99,12 +99,27 @@ class PlaceWatch:
 
     def _tell(self, before: _Look, table: PlaceTable, generation: int) -> None:
         grown = charge(before.table, table, least_bytes=_LEAST_BYTES, most=_MOST_PLACES)
-        unknown = [growth.place for growth in grown if growth.place not in self._paths]
-        if unknown:
-            self._paths.update((place, in_words(steps)) for place, steps in resolve(unknown).items())
+        nodes = heap_tree(before.table, table)
+        steps = resolve({growth.place for growth in grown} | {node.place for node in nodes[1:]} - table.roots.keys())
         n_bytes = int(table.own_bytes.sum()) - before.n_bytes
-        rows = [_row(growth, self._paths.get(growth.place, [])) for growth in grown]
-        self._recorder.add(fmt.Places(self._budget.clock(), generation, before.generation, n_bytes, rows))
+        rows = [_row(growth, in_words(steps.get(growth.place, ()))) for growth in grown]
+        heap = [_node(node, table.roots.get(node.place), steps.get(node.place, ())) for node in nodes]
+        self._recorder.add(fmt.Places(self._budget.clock(), generation, before.generation, n_bytes, rows, heap))
+
+    def _tell_heap(self, generation: int) -> None:
+        """Record where the heap lies now; there is nothing to say of what came."""
+        table = read_places()
+        if table.partial or generation < 0:
+            return
+        nodes = heap_tree(None, table)
+        steps = resolve({node.place for node in nodes[1:]} - table.roots.keys())
+        heap = [_node(node, table.roots.get(node.place), steps.get(node.place, ())) for node in nodes]
+        self._recorder.add(fmt.Places(self._budget.clock(), generation, generation, 0, [], heap))
+
+
+def _node(node: HeapNode, root: Root | None, steps: Sequence[PathStep]) -> fmt.HeapPlace:
+    name = root_in_words(root) if root is not None else step_in_words(steps[-1]) if steps else node.type_name
+    return fmt.HeapPlace(node.parent, name, node.n_objects, node.n_bytes, node.came_bytes)
 
 
 def _row(growth: Growth, steps: list[str]) -> fmt.Place:
@@ -123,12 +138,24 @@ def in_words(steps: Sequence[PathStep]) -> list[str]:
 
     Example: ``["module __main__.trainer (Trainer)", ".losses (list)"]``.
     """
+    if not steps:
+        return []
     root, rest = steps[0], steps[1:]
-    first = {MODULE: f"module {root.name}", FRAME: f"{root.name} local", NAMED: root.name}.get(root.type, root.type)
+    first = root_in_words(Root(root.type, root.name))
     if root.type in (MODULE, FRAME) and rest and rest[0].via in ("attribute", "local"):
         joint = "." if root.type == MODULE else " "
         first, rest = f"{first}{joint}{rest[0].name} ({_what(rest[0])})", rest[1:]
-    return [first, *(f"{_link(step)} ({_what(step)})".strip() for step in rest)]
+    return [first, *map(step_in_words, rest)]
+
+
+def root_in_words(root: Root) -> str:
+    """Name where a path begins, as ``module app`` or ``train.py main() local``."""
+    return {MODULE: f"module {root.name}", FRAME: f"{root.name} local", NAMED: root.name}.get(root.kind, root.kind)
+
+
+def step_in_words(step: PathStep) -> str:
+    """Name one step of a path, as ``.losses (list)``."""
+    return f"{_link(step)} ({_what(step)})".strip()
 
 
 def _link(step: PathStep) -> str:

@@ -16,6 +16,7 @@ from typing import NoReturn, Protocol, TypeVar, Union, cast
 
 from phaseprof.errors import UsageError
 from phaseprof.interrupts import raise_the_programs
+from phaseprof.live.origin import defined_at
 from phaseprof.live.visits import Visit, Visited
 from phaseprof.probes.typeinfo import is_a
 
@@ -161,6 +162,7 @@ class PhaseScope(_PlainWith):
             )
         name = self._name or getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
         label = self._to.visited(name, "phase")
+        label.site = label.site or defined_at(function)
         if inspect.iscoroutinefunction(function):
             return cast(F, _wrap_coroutine(self._to, label, self._items, function))
         if inspect.isasyncgenfunction(function):

@@ -19,6 +19,7 @@ from phaseprof.live.hooks import Hooks
 from phaseprof.live.inspector import Inspector
 from phaseprof.live.log_lines import log_generation
 from phaseprof.live.loops import OpenEnd, shown_index
+from phaseprof.live.origin import written_at
 from phaseprof.live.recorder import MAX_LABELS, OVERFLOW, Recorder, not_a_label
 from phaseprof.live.sampler import Sampler, flush, marks_nothing, start_sampler
 from phaseprof.live.scopes import CheckpointScope, CountedScope, GenerationScope, Items
@@ -251,7 +252,7 @@ class Session:
 
     def _number_of(self, label: Visited) -> int:
         if label.number < 0:
-            label.number = self.recorder.label(label.name, label.role)
+            label.number = self.recorder.label(label.name, label.role, label.site or written_at())
         return label.number
 
     def write_counts(self, now: int) -> None:

@@ -44,13 +44,15 @@ class Visited:
         count: counts a visit: one step of the interpreter, so that threads need no lock.
         items: units of work that counted visits did since counts were last written; ``None``: not said.
         number: under which the recording knows the label; -1 before it does.
+        site: file and line where the function that it decorates is defined; empty if it decorates none.
     """
 
-    __slots__ = ("_n_reads", "_n_weighed", "_n_written", "count", "due", "items", "name", "number", "role")
+    __slots__ = ("_n_reads", "_n_weighed", "_n_written", "count", "due", "items", "name", "number", "role", "site")
 
     def __init__(self, name: str, role: str) -> None:
         self.name = name
         self.role = role
+        self.site = ""
         self.forget()
 
     def forget(self) -> None:

@@ -16,7 +16,8 @@ from phaseprof.probes.names import looks_like_name
 from phaseprof.probes.typeinfo import mro, namespace, type_name
 
 _SEQUENCES = (list, tuple, deque)
-_MAX_SEARCHED = 1_000_000
+# Items of one container that are searched for an index or a key: a hundred paths are named in one look.
+_MAX_SEARCHED = 20_000
 _namespace_of = vars(types.ModuleType)["__dict__"].__get__
 
 
@@ -75,7 +76,9 @@ def _identities(items: dict[object, object]) -> Iterator[tuple[object, int]]:
 def _item(parent: object, child: object) -> tuple[str, str] | None:
     cls = type(parent)
     if issubclass(cls, dict):
-        items = islice(list(dict.items(cast("dict[object, object]", parent))), _MAX_SEARCHED)
+        if dict.__len__(cast("dict[object, object]", parent)) > _MAX_SEARCHED:
+            return "item", ""
+        items = list(dict.items(cast("dict[object, object]", parent)))
         key = next((key for key, value in items if value is child), None)
         return ("key", _shown(key)) if key is not None else ("item", "")
     for base in _SEQUENCES:

@@ -55,12 +55,16 @@ class Header(_Record, tag="header"):
 
 
 class Label(_Record, tag="label"):
-    """Gives a name to the number that points carry; ``role`` is phase, checkpoint, block, generation or snapshot."""
+    """Gives a name to the number that points carry; ``role`` is phase, checkpoint, block, generation or snapshot.
+
+    ``site``: file and line of the program where it is written, or where the function that it decorates is defined.
+    """
 
     id: Number
     name: Name
     role: Name
     parent: Count = -1
+    site: Name = ""
 
 
 class Point(_Record, tag="p", gc=False):
@@ -214,14 +218,33 @@ class Place(msgspec.Struct, array_like=True):
     inside: list[tuple[Name, Count, Count]]
 
 
+class HeapPlace(msgspec.Struct, array_like=True):
+    """One place of the heap with all that lies below it.
+
+    ``parent``: position in the list of the place above, -1 for the heap as a whole; ``name``: last step of the path;
+    ``objects`` at the place itself; ``bytes`` there and below; ``came``: bytes that came there and below since the look
+    before, what went elsewhere not taken off.
+    """
+
+    parent: Annotated[int, Meta(ge=-1, le=2**20)]
+    name: Name
+    objects: Count
+    bytes: Count
+    came: Count
+
+
 class Places(_Record, tag="places"):
-    """What came by place since the look in generation ``since``: ``bytes`` in all, and the places where most came."""
+    """What came by place since the look in generation ``since``: ``bytes`` in all, and the places where most came.
+
+    ``heap``: the heap as a tree, first the whole, then places where a visible share lies or came, parents first.
+    """
 
     t: Time
     g: Ordinal
     since: Ordinal
     bytes: Count
     rows: list[Place]
+    heap: list[HeapPlace] = []
 
 
 class Large(_Record, tag="large"):

@@ -58,6 +58,14 @@ def _body(comparison: Comparison, experiment: Experiment | None = None) -> list[
 
 
 def _run_table(comparison: Comparison, headline: Row, experiment: Experiment | None) -> str:
+    head, rows = run_cells(comparison, headline, experiment)
+    return str(tabulate(rows, headers=head, disable_numparse=True))
+
+
+def run_cells(
+    comparison: Comparison, headline: Row, experiment: Experiment | None = None
+) -> tuple[list[str], list[list[str]]]:
+    """Return header and rows of the table of runs: readings, verdict, slope, and how it differs from the first."""
     unit = f"per {comparison.unit}"
     first = experiment.parameter or "settings" if experiment else ""
     head = ["run", *([first] if experiment else []), "n", "verdict", unit, "95 %", "against first"]
@@ -66,8 +74,8 @@ def _run_table(comparison: Comparison, headline: Row, experiment: Experiment | N
         against = _against(headline.changes[at - 1]) if at else "-"
         setting = [experiment.values[at]] if experiment else []
         figures = [_rate(slope.slope, headline.metric), _interval(slope, headline.metric)]
-        rows.append([name, *setting, slope.n, _verdict(slope), *figures, against])
-    return str(tabulate(rows, headers=head, disable_numparse=True))
+        rows.append([name, *setting, str(slope.n), _verdict(slope), *figures, against])
+    return head, rows
 
 
 def _verdict(slope: Slope) -> str:
@@ -80,10 +88,15 @@ def _against(change: Change) -> str:
     return f"{change.word}, x{change.ratio:.2f}"
 
 
+def moved_rows(comparison: Comparison, headline: Row) -> list[Row]:
+    """Return the other metrics at the headline's point that changed in any run."""
+    here = [row for row in comparison.rows if row.point == headline.point and row.metric != headline.metric]
+    return [row for row in here if any(change.word not in ("unchanged", "too short") for change in row.changes)]
+
+
 def _changed_table(comparison: Comparison, headline: Row) -> list[str]:
     """Other metrics at the headline's point, where any run changed; the rest is counted."""
-    here = [row for row in comparison.rows if row.point == headline.point and row.metric != headline.metric]
-    moved = [row for row in here if any(change.word not in ("unchanged", "too short") for change in row.changes)]
+    moved = moved_rows(comparison, headline)
     lines: list[str] = []
     if moved:
         table = _slopes_table(moved[:_MOST_ROWS], "metric", comparison, by_metric=True)
@@ -103,6 +116,14 @@ def _phase_table(comparison: Comparison) -> list[str]:
 
 
 def _slopes_table(rows: Sequence[Row], head: str, comparison: Comparison, *, by_metric: bool) -> str:
+    headers, body = slope_cells(rows, head, comparison, by_metric=by_metric)
+    return str(tabulate(body, headers=headers, disable_numparse=True))
+
+
+def slope_cells(
+    rows: Sequence[Row], head: str, comparison: Comparison, *, by_metric: bool
+) -> tuple[list[str], list[list[str]]]:
+    """Return header and rows of a table with the slope of each row in each run."""
     headers = [head, *short_names(comparison.names), "against first"]
     body = [
         [
@@ -112,7 +133,7 @@ def _slopes_table(rows: Sequence[Row], head: str, comparison: Comparison, *, by_
         ]
         for row in rows
     ]
-    return str(tabulate(body, headers=headers, disable_numparse=True))
+    return headers, body
 
 
 def _rate(value: float, metric: str) -> str:

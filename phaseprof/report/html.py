@@ -11,11 +11,11 @@ from phaseprof.recording.reader import Run
 from phaseprof.records import Finding
 from phaseprof.report.access import memory_point, series_of
 from phaseprof.report.page.charts import Chart, lines
-from phaseprof.report.page.document import Panel, banner, bodies, document, footer, plotly_script, tabs
+from phaseprof.report.page.document import Panel, banner, bodies, document, footer, tabs
 from phaseprof.report.page.layout import figure, section
 from phaseprof.report.page.markup import Html, element, join, table
 from phaseprof.report.page.process_part import ProcessPart, rank_title, tone, verdict_words
-from phaseprof.report.page.trend import MOST_A_METRIC
+from phaseprof.report.page.trend import MOST_READINGS
 from phaseprof.report.page.words import clauses, drawn_words, plural
 from phaseprof.report.run import ProcessHeader, ProcessSection, RankRow, build_report
 from phaseprof.units import format_bytes, format_duration, format_signed_bytes
@@ -23,7 +23,7 @@ from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 MAX_PROCESSES = 8  # shown in full; the table has a row for each
 MAX_RANK_ROWS = 200
 MAX_RANK_LINES = 32
-_LEAST_A_METRIC = 1000
+_LEAST_READINGS = 600
 
 
 def render_page(run: Run, findings: Sequence[Sequence[Finding]]) -> str:
@@ -35,10 +35,8 @@ def render_page(run: Run, findings: Sequence[Sequence[Finding]]) -> str:
 
     Raises:
         UsageError: there are not as many lists of findings as processes.
-        MissingExtra: plotly is not installed.
-    Cost: about 5 MB of text; seconds for a million readings, which are thinned, extremes kept.
+    Cost: 60 to 150 kB of text for a process; seconds for a million readings, which are thinned, extremes kept.
     """
-    plotly_script()  # tell what is missing before the work is done
     ranks = build_report(run, findings, max_sections=0).ranks
     parts = _parts(run, findings, ranks)
     panels = [_panel(part) for part in parts]
@@ -65,7 +63,7 @@ def _parts(run: Run, findings: Sequence[Sequence[Finding]], ranks: Sequence[Rank
     """Choose the processes that are shown in full: those with leaks first, in their own order."""
     order = sorted(range(len(ranks)), key=lambda at: (-ranks[at].n_leaks, at))
     chosen = sorted(order[:MAX_PROCESSES])
-    most = max(_LEAST_A_METRIC, MOST_A_METRIC // max(1, len(chosen)))
+    most = max(_LEAST_READINGS, MOST_READINGS // max(1, len(chosen)))
     parts = []
     for at in chosen:
         process = run.processes[at]

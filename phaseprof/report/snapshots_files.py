@@ -24,8 +24,7 @@ def write_files(report: SnapshotReport, folder: Path) -> list[Path]:
     """Write every file into a folder, made if it is missing.
 
     Returns:
-        The files, in the order in which a reader wants them; ``report.html`` only where plotly is installed, and
-        ``growth.png`` only where matplotlib is.
+        The files, in the order in which a reader wants them; ``growth.png`` only where matplotlib is installed.
 
     Raises:
         UsageError: the folder cannot be written.
@@ -40,9 +39,10 @@ def write_files(report: SnapshotReport, folder: Path) -> list[Path]:
         written = [folder / name for name in texts]
         for path in written:
             path.write_text(texts[path.name], encoding="utf-8")
-        drawn = _write_drawn(folder / "report.html", lambda path: write_snapshots_html(report, path))
+        page = folder / "report.html"
+        write_snapshots_html(report, page)
         plots = _write_drawn(folder / "growth.png", lambda path: write_plot(report, path))
-        return written + _write_tables(report, folder) + drawn + plots
+        return [*written, *_write_tables(report, folder), page, *plots]
     except OSError as error:
         raise UsageError(f"cannot write into {str(folder)!r}: {error.strerror or error}; pass another --out") from error
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from pages import python_blocks
 
 # What pages may show and a base install lacks.
-OPTIONAL = ("torch", "wandb", "tensorboard", "pytest", "matplotlib", "plotly", "pyarrow")
+OPTIONAL = ("torch", "wandb", "tensorboard", "pytest", "matplotlib", "pyarrow")
 
 
 def missing(code: str) -> list[str]:

@@ -49,6 +49,18 @@ def leaky_records(n_generations: int = 5, *, head: fmt.Header | None = None) -> 
         yield from _generation(g)
     t, g = n_generations * 100 * SECOND, n_generations - 1
     yield fmt.Large(t, g, 50 * 10**6, [("ndarray", 2345 * MIB, "trainer.replay.obs", "float32 (600000, 1024)")])
+    yield fmt.Places(t, g, 1, 160 * MIB, [
+        fmt.Place(["module __main__.trainer (Trainer)", ".eval_envs (list)"], "list", 1, 160 * MIB, 0,
+                  [("trading.TradingEnvironment", 48, 160 * MIB)], [("numpy.ndarray", 96, 159 * MIB)]),
+    ], [
+        fmt.HeapPlace(-1, "heap", 90_000, 900 * MIB, 161 * MIB),
+        fmt.HeapPlace(0, "module __main__", 1, 800 * MIB, 161 * MIB),
+        fmt.HeapPlace(0, "module numpy.linalg", 1, 40 * MIB, 0),
+        fmt.HeapPlace(0, "module numpy.random", 1, 30 * MIB, 0),
+        fmt.HeapPlace(1, ".trainer (Trainer)", 1, 790 * MIB, 160 * MIB),
+        fmt.HeapPlace(4, ".eval_envs (list)", 1, 300 * MIB, 160 * MIB),
+        fmt.HeapPlace(4, ".replay (dict)", 1, 400 * MIB, 0),
+    ])  # fmt: skip
     yield fmt.Cost(t, g, 500.0, {"points": 0.5, "census": 4.0}, {"holders": 3})
     yield fmt.Note(t, "graph is not measured any more: torch is not imported")
     yield fmt.End(t, "closed")
@@ -94,7 +106,7 @@ def hostile_records() -> Iterable[fmt.Record]:
     )  # fmt: skip
     yield fmt.Watch(HOSTILE, 1, 2)
     yield fmt.Label(0, "generation", "generation")
-    yield fmt.Label(1, HOSTILE, "phase")
+    yield fmt.Label(1, HOSTILE, "phase", site=f"/{HOSTILE}.py:3")
     for g in range(8):
         yield fmt.GenerationBegin(g, g, f"{HOSTILE}{g}")
         yield fmt.Point(g * SECOND, 1, fmt.ENTER, g, statm(600 * MIB), {HOSTILE: [g * MIB, 9 * MIB]})
@@ -105,6 +117,8 @@ def hostile_records() -> Iterable[fmt.Record]:
     yield fmt.Violation(9, 7, HOSTILE, 7, 1, 2, HOSTILE, 3)
     yield fmt.SnapshotTaken(9, 7, HOSTILE, {"rss_bytes": 1.0}, {HOSTILE: 3})
     yield fmt.Large(9, 7, 1, [(HOSTILE, 10**9, HOSTILE, HOSTILE)])
+    yield fmt.Places(9, 7, 3, MIB, [fmt.Place([HOSTILE, HOSTILE], HOSTILE, 1, MIB, 0, [(HOSTILE, 1, MIB)], [])],
+                     [fmt.HeapPlace(-1, HOSTILE, 1, MIB, MIB), fmt.HeapPlace(0, HOSTILE, 1, MIB, MIB)])  # fmt: skip
     yield fmt.Cost(9, 7, 1.0, {HOSTILE: 0.1}, {HOSTILE: 4})
     yield fmt.Note(9, HOSTILE)
     yield fmt.End(9, HOSTILE)

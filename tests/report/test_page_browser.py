@@ -16,8 +16,6 @@ from page_records import (
     many_readings,
 )  # fmt: skip
 
-pytest.importorskip("plotly", reason="the page is drawn by plotly, an extra")
-
 from phaseprof.recording.reader import Run
 from phaseprof.report.html import write_html
 
@@ -43,7 +41,7 @@ def test_every_chart_is_drawn_without_a_complaint_or_a_request(page: Browser, le
     page.open(leaky_file, height=TALL)
     page.until(ALL_DRAWN)
 
-    assert page.js("document.querySelectorAll('.chart .main-svg').length") > 8
+    assert page.js("document.querySelectorAll('.chart .drawing').length") > 8
     assert page.console == []
     assert [url for url in page.requests if not url.startswith(("data:", leaky_file.as_uri()))] == []
 
@@ -57,28 +55,32 @@ def test_charts_far_below_wait_until_they_are_near(page: Browser, leaky_file: Pa
     page.until("document.querySelector('#p0-throughput').dataset.drawn")
 
 
+def said(page: Browser, chart: str) -> str:
+    return str(page.js(f"document.querySelector('#{chart} .tip').innerText"))
+
+
+def hover(page: Browser, selector: str, *, right: float = 0.5, down: float = 0.5) -> None:
+    page.hover_over(selector, right=right, down=down)
+    page.until("document.querySelector('.tip')")
+
+
 def test_hover_tells_generation_point_and_value(page: Browser, leaky_file: Path) -> None:
     page.open(leaky_file, height=TALL)
     page.until(ALL_DRAWN)
-    x, y = page.js("""
-        (() => { const marks = document.querySelectorAll('#p0-trend .scatterlayer .points path');
-          const r = marks[marks.length - 1].getBoundingClientRect();
-          return [r.x + r.width / 2, r.y + r.height / 2]; })()""")
 
-    page.hover(x, y)
-    page.until("document.querySelector('#p0-trend .hoverlayer .hovertext')")
+    hover(page, "#p0-trend .drawing circle:last-of-type")
 
-    said = page.js("document.querySelector('#p0-trend .hoverlayer').textContent")
-    assert "Generation 12" in said
-    assert "generation end" in said
-    assert "15.75 GiB" in said  # private memory: 4 GiB at first, 12 more, less 256 MiB that are shared
+    assert "Generation 12" in said(page, "p0-trend")
+    assert "generation end" in said(page, "p0-trend")
+    assert "15.75 GiB" in said(page, "p0-trend")  # 4 GiB at first, 12 more, less 256 MiB that are shared
 
 
 def test_dragging_zooms_and_a_double_click_goes_back(page: Browser, leaky_file: Path) -> None:
     page.open(leaky_file, height=TALL)
     page.until(ALL_DRAWN)
-    whole = page.js("document.getElementById('p0-trend').layout.xaxis.range")
-    left, top, width, height = page.box("#p0-trend .nsewdrag")
+    shown = "[...['from', 'to']].map((edge) => Number(document.getElementById('p0-trend').dataset[edge]))"
+    whole = page.js(shown)
+    left, top, width, height = page.box("#p0-trend .drawing")
 
     def mouse(kind: str, share: float, clicks: int = 1) -> None:
         page.call("Input.dispatchMouseEvent", type=kind, x=left + share * width, y=top + height / 2, button="left",
@@ -86,43 +88,95 @@ def test_dragging_zooms_and_a_double_click_goes_back(page: Browser, leaky_file: 
 
     for kind, share in (("mousePressed", 0.4), ("mouseMoved", 0.5), ("mouseMoved", 0.6), ("mouseReleased", 0.6)):
         mouse(kind, share)
-    page.until(f"document.getElementById('p0-trend').layout.xaxis.range[0] > {whole[0]} + 1")
-
-    low, high = page.js("document.getElementById('p0-trend').layout.xaxis.range")
+    page.until(f"{shown}[0] > {whole[0]} + 1")
+    low, high = page.js(shown)
     assert high - low < (whole[1] - whole[0]) / 3
+
+    page.js("document.querySelector('#p0-trend .drawing').dispatchEvent(new MouseEvent('dblclick'))")
+    assert page.js(shown) == whole
 
 
 def test_the_switch_shows_another_series(page: Browser, leaky_file: Path) -> None:
     page.open(leaky_file, height=TALL)
     page.until(ALL_DRAWN)
-    before = page.js("document.getElementById('p0-trend').data[0].y[0]")
 
     page.js("""
         (() => { const select = document.querySelector('select[data-chart=p0-trend]');
           select.value = [...select.options].findIndex((o) => o.text === 'Resident memory (RSS)');
           select.dispatchEvent(new Event('change')); })()""")
+    hover(page, "#p0-trend .drawing circle:last-of-type")
 
-    assert before == 3.75  # private memory in GiB
-    assert page.js("document.getElementById('p0-trend').data[0].y[0]") == 4.0
+    assert "16.00 GiB" in said(page, "p0-trend")
 
 
 def test_a_count_at_its_bound_is_drawn_inside_the_chart(page: Browser, leaky_file: Path) -> None:
     page.open(leaky_file, height=TALL)
     page.until(ALL_DRAWN)
 
-    for chart in page.js("[...document.querySelectorAll('.grid .chart')].map((e) => e.id)"):
-        drawn = page.js(f"document.getElementById('{chart}').data[0].y")
-        assert page.js(f"document.getElementById('{chart}').layout.yaxis.range[1]") > 1.05 * max(drawn)
+    tops = page.js("[...document.querySelectorAll('.grid .chart circle')].map((c) => Number(c.getAttribute('cy')))")
+    assert len(tops) == 24  # two classes, twelve generations
+    assert min(tops) > 4
 
 
 def test_several_lines_are_told_under_the_generation(page: Browser, leaky_file: Path) -> None:
     page.open(leaky_file, height=TALL)
     page.until(ALL_DRAWN)
 
-    page.hover_over("#p0-tracked .scatterlayer .points path")
-    page.until("document.querySelector('#p0-tracked .hoverlayer .legend')")
+    hover(page, "#p0-tracked .drawing", right=0.99)
 
-    assert page.js("document.querySelector('#p0-tracked .hoverlayer').textContent").startswith("Generation 1")
+    assert said(page, "p0-tracked").split("\n") == ["Generation 12", "experience: 588.00 MiB", "policy: 45.00 MiB"]
+
+
+def test_the_areas_tell_their_parts(page: Browser, leaky_file: Path) -> None:
+    page.open(leaky_file, height=TALL)
+    page.until(ALL_DRAWN)
+
+    hover(page, "#p0-areas .drawing", right=0.99)
+
+    assert said(page, "p0-areas").split("\n")[:3] == [
+        "Generation 12", "Resident memory (RSS): 16.00 GiB", "torch storages: 1.66 GiB",
+    ]  # fmt: skip
+
+
+def names_in(chart: str) -> str:
+    return f"[...document.querySelectorAll('#{chart} .flame text')].map((e) => e.textContent)"
+
+
+def test_the_flame_graph_opens_at_a_click_and_closes_at_one(page: Browser, leaky_file: Path) -> None:
+    page.open(leaky_file, height=TALL)
+    page.until(ALL_DRAWN)
+    assert page.js(names_in("p0-heap")) == ["heap", "module __main__", ".trainer (Trainer)", ".eval_envs (list)"]
+    page.js("""
+        (() => { const select = document.querySelector('select[data-chart=p0-heap]');
+          select.value = 1; select.dispatchEvent(new Event('change')); })()""")
+    wide = "document.querySelector('#p0-heap [aria-label^=\".replay\"] rect').getBoundingClientRect().width"
+    before = page.js(wide)
+
+    left, top, width, height = page.box("#p0-heap [aria-label^='.replay']")
+    for kind in ("mousePressed", "mouseReleased"):
+        page.call("Input.dispatchMouseEvent", type=kind, x=left + width / 2, y=top + height / 2, button="left",
+                  buttons=1, clickCount=1)  # fmt: skip
+    page.until(f"{wide} > 2 * {before}")
+
+    way = "[...document.querySelectorAll('#p0-heap .crumb')].map((e) => e.textContent)"
+    assert page.js(way) == ["heap", "module __main__", ".trainer (Trainer)", ".replay (dict)"]
+    assert page.js("document.querySelector('#p0-heap .way .fine').textContent") == "400.00 MiB (44.4 %), 1 object here"
+    page.js("document.querySelector('#p0-heap .crumb').click()")
+    assert page.js(wide) == before
+    assert page.console == []
+
+
+def test_the_flame_graph_answers_the_keyboard(page: Browser, leaky_file: Path) -> None:
+    page.open(leaky_file, height=TALL)
+    page.until(ALL_DRAWN)
+
+    page.js("""
+        (() => { const part = document.querySelector('#p0-heap [data-at="2"]'); part.focus();
+          part.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true })); })()""")
+    assert page.js("document.activeElement.dataset.at") == "2"
+    assert page.js("document.querySelectorAll('#p0-heap .crumb').length") == 3
+    page.js("document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }))")
+    assert page.js("document.querySelectorAll('#p0-heap .crumb').length") == 1
 
 
 def test_labels_with_markup_are_drawn_as_text(page: Browser, tmp_path: Path) -> None:
@@ -132,26 +186,23 @@ def test_labels_with_markup_are_drawn_as_text(page: Browser, tmp_path: Path) -> 
     page.open(file, height=TALL)
     page.until(ALL_DRAWN)
 
-    legends = page.js("[...document.querySelectorAll('#p0-trend .legendtext')].map((e) => e.textContent)")
-    ticks = page.js("[...document.querySelectorAll('#p0-heat .yaxislayer-above text')].map((e) => e.textContent)")
-    assert any(text.startswith("</script><img src=x onerror=alert(1)>") for text in legends)
-    assert any(text.startswith("</script><img src=x") for text in ticks)
-    assert page.js("document.querySelectorAll('img, .chart b').length") == 0
+    keys = page.js("[...document.querySelectorAll('#p0-trend .key')].map((e) => e.textContent)")
+    rows = page.js("[...document.querySelectorAll('#p0-heat .name')].map((e) => e.textContent)")
+    assert any(text.startswith("</script><img src=x onerror=alert(1)>") for text in keys)
+    assert any(text.startswith("</script><img src=x") for text in rows)
+    assert page.js("document.querySelectorAll('img, .drawing b').length") == 0
     assert page.console == []
+    hover(page, "#p0-heap [data-at='1']")
+    assert "</script><img src=x onerror=alert(1)>" in said(page, "p0-heap")
 
 
-def test_hover_shows_hostile_names_as_text(page: Browser, tmp_path: Path) -> None:
-    file = tmp_path / "hostile.html"
-    write_html(Run(None, [build(hostile_records())]), [()], file)
-    page.open(file, height=TALL)
+def test_on_a_narrow_screen_cells_say_their_column(page: Browser, leaky_file: Path) -> None:
+    page.open(leaky_file, width=390, height=TALL)
     page.until(ALL_DRAWN)
 
-    page.hover_over("#p0-heat .nsewdrag", right=0.6, down=0.25)
-    page.until("document.querySelector('#p0-heat .hoverlayer .hovertext')")
-
-    assert "</script><img src=x onerror=alert(1)>" in page.js(
-        "document.querySelector('#p0-heat .hoverlayer').textContent"
-    )
+    shown = "getComputedStyle(document.querySelector('section.phases tbody td'), '::before').content"
+    assert page.js(shown) in ("attr(data-of)", '"Visits"')
+    assert page.js("document.querySelector('section.phases .scroll').scrollWidth") <= 390
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -166,11 +217,12 @@ def test_text_stands_out_from_what_is_behind_it(page: Browser, leaky_file: Path,
 def test_charts_follow_a_change_to_dark(page: Browser, leaky_file: Path) -> None:
     page.open(leaky_file, height=TALL)
     page.until(ALL_DRAWN)
-    light = page.js("document.getElementById('p0-trend').layout.font.color")
+    color = "getComputedStyle(document.querySelector('#p0-trend .tick')).fill"
+    light = page.js(color)
 
     page.prefer("dark")
 
-    page.until(f"document.getElementById('p0-trend').layout.font.color !== '{light}'")
+    page.until(f"{color} !== '{light}'")
 
 
 @pytest.mark.parametrize("width", [360, 768, 1600])
@@ -239,6 +291,7 @@ def test_a_hundred_thousand_readings_open_within_three_seconds(page: Browser, tm
     page.call("Performance.enable", timeDomain="threadTicks")
     try:
         page.open(file)
+        page.js("document.getElementById('p0-trend').scrollIntoView()")
         page.until("document.getElementById('p0-trend').dataset.drawn")
         metrics = {m["name"]: m["value"] for m in page.call("Performance.getMetrics")["metrics"]}
     finally:

@@ -8,8 +8,6 @@ import pytest
 from page_browser import ALL_DRAWN, CHROMIUM, CONTRASTS, TALL, Browser
 from snapshot_pages import RECORDED, hostile_snapshots
 
-pytest.importorskip("plotly", reason="the page is drawn by plotly, an extra")
-
 from phaseprof.report.snapshots_html import write_snapshots_html
 from phaseprof.report.snapshots_report import analyse_snapshots
 
@@ -29,7 +27,7 @@ def test_every_chart_is_drawn_without_a_complaint_or_a_request(page: Browser, st
     page.open(stacks_file, height=TALL)
     page.until(ALL_DRAWN)
 
-    assert page.js("document.querySelectorAll('.chart .main-svg').length") >= 10
+    assert page.js("document.querySelectorAll('.chart .drawing').length") >= 10
     assert page.console == []
     assert [url for url in page.requests if not url.startswith(("data:", stacks_file.as_uri()))] == []
 
@@ -38,12 +36,12 @@ def test_hover_tells_the_step_and_every_line(page: Browser, stacks_file: Path) -
     page.open(stacks_file, height=TALL)
     page.until(ALL_DRAWN)
 
-    page.hover_over("#d0-memory .nsewdrag")
-    page.until("document.querySelector('#d0-memory .hoverlayer .legend')")
+    page.hover_over("#d0-memory .drawing", right=0.99)
+    page.until("document.querySelector('#d0-memory .tip')")
 
-    said = page.js("document.querySelector('#d0-memory .hoverlayer').textContent")
-    assert "Step 20" in said
-    assert "small pool: 1.68 MiB" in said  # 20 steps of 88,064 bytes
+    said = page.js("document.querySelector('#d0-memory .tip').innerText")
+    assert said.startswith("Step 40\n")
+    assert "small pool: 3.36 MiB" in said  # 40 steps of 88,064 bytes
     assert "large pool: 0 B" in said
 
 
@@ -51,7 +49,8 @@ def test_the_axis_is_called_step(page: Browser, stacks_file: Path) -> None:
     page.open(stacks_file, height=TALL)
     page.until(ALL_DRAWN)
 
-    assert page.js("document.getElementById('d0-memory').layout.xaxis.title.text") == "step"
+    ticks = page.js("[...document.querySelectorAll('#d0-memory .tick')].map((e) => e.textContent)")
+    assert ticks[-1] == "step"
 
 
 def test_the_switch_shows_levels(page: Browser, stacks_file: Path) -> None:
@@ -62,10 +61,8 @@ def test_the_switch_shows_levels(page: Browser, stacks_file: Path) -> None:
         (() => { const select = document.querySelector('select[data-chart=d0-memory]');
           select.value = 1; select.dispatchEvent(new Event('change')); })()""")
 
-    assert page.js("document.getElementById('d0-memory').data.map((one) => one.name)") == [
-        "active memory", "small pool", "large pool",
-    ]  # fmt: skip
-    assert page.js("document.getElementById('d0-memory').data[2].y") == [64, 64, 64]
+    keys = page.js("[...document.querySelectorAll('#d0-memory .key')].map((e) => e.textContent)")
+    assert keys == ["active memory", "small pool", "large pool"]
 
 
 def test_names_with_markup_are_drawn_as_text(page: Browser, tmp_path: Path) -> None:
@@ -77,9 +74,9 @@ def test_names_with_markup_are_drawn_as_text(page: Browser, tmp_path: Path) -> N
     page.open(file, height=TALL)
     page.until(ALL_DRAWN)
 
-    legends = page.js("[...document.querySelectorAll('#d0-sites .legendtext')].map((e) => e.textContent)")
+    legends = page.js("[...document.querySelectorAll('#d0-sites .key')].map((e) => e.textContent)")
     assert any("<img src=x onerror=alert(1)>" in text for text in legends)
-    assert page.js("document.querySelectorAll('img, .chart b').length") == 0
+    assert page.js("document.querySelectorAll('img, .drawing b').length") == 0
     assert page.console == []
 
 

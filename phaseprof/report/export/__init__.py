@@ -10,9 +10,12 @@ from phaseprof.recording.reader import load_run
 from phaseprof.records import Finding
 from phaseprof.report.export.openmetrics import Load, write_openmetrics
 from phaseprof.report.export.perfetto import write_perfetto
+from phaseprof.report.export.speedscope import write_speedscope
 from phaseprof.report.export.tables import write_csv, write_parquet
 
-__all__ = ["FORMATS", "export_run", "write_csv", "write_openmetrics", "write_parquet", "write_perfetto"]
+__all__ = [
+    "FORMATS", "export_run", "write_csv", "write_openmetrics", "write_parquet", "write_perfetto", "write_speedscope",
+]  # fmt: skip
 
 Write = Callable[[Path, Path, Sequence[Finding], Load], int]
 
@@ -21,6 +24,7 @@ _WRITERS: dict[str, Write] = {
     "parquet": lambda run, out, findings, load: write_parquet(run, out),
     "perfetto": lambda run, out, findings, load: write_perfetto(run, out, findings=findings),
     "openmetrics": lambda run, out, findings, load: write_openmetrics(run, out, load=load),
+    "speedscope": lambda run, out, findings, load: write_speedscope(run, out, load=load),
 }
 FORMATS = tuple(_WRITERS)
 

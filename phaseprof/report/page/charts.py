@@ -13,7 +13,7 @@ from phaseprof.report.page.thinning import thin
 from phaseprof.report.page.words import clauses, drawn_words, metric_words, plural, reading
 from phaseprof.report.rollout import RolloutReport
 
-MOST_A_LINE = 1200  # readings drawn of one line
+MOST_A_LINE = 300  # readings drawn of one line
 MAX_LINES = 12
 _POOLS = (
     "reserved_bytes", "allocated_bytes", "active_bytes", "large_pool_active_bytes", "small_pool_active_bytes",

@@ -1,8 +1,7 @@
 """The frame of every page: one HTML document that holds all it shows, and whose policy forbids everything else.
 
-Plotly draws the charts.  Its own script is placed in the file once (4.8 MB, 1.4 MB packed); the page's policy forbids
-every other script by hash, and every request, so that a label that holds markup could do nothing even if it were not
-escaped.
+The page's own script draws the charts; the policy forbids every other by hash, and every request, so that a label that
+holds markup could do nothing even if it were not escaped.
 """
 
 from __future__ import annotations
@@ -14,9 +13,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from phaseprof._version import __version__
-from phaseprof.errors import MissingExtra
 from phaseprof.report.page.markup import Html, element, join, json_text
 from phaseprof.report.page.words import plural
+
+_SCRIPTS = ("draw.js", "charts.js", "flame.js", "page.js")  # in this order: each uses those before it
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,6 @@ class Panel:
     body: Html
 
 
-def plotly_script() -> str:
-    """Return the script that draws the charts.
-
-    Raises:
-        MissingExtra: plotly is not installed.
-    """
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError as error:
-        raise MissingExtra("a page needs plotly; pip install 'phaseprof[page]'") from error
-    return str(get_plotlyjs())
-
-
 def document(title: str, body: Html, tree: Mapping[str, object]) -> str:
     """Return a whole document.
 
@@ -58,13 +45,10 @@ def document(title: str, body: Html, tree: Mapping[str, object]) -> str:
         tree: what the page's script draws: ``charts`` maps the identifier of a place to its views, ``names`` the
             first part of such an identifier to how generations are called there; ``axis`` is the word for what
             charts run along, ``generation`` if it is not given.
-
-    Raises:
-        MissingExtra: plotly is not installed.
     """
-    plotly, script = plotly_script(), _own("page.js")
+    script = "".join(map(_own, _SCRIPTS))
     policy = (
-        f"default-src 'none'; script-src {_hash(plotly)} {_hash(script)}; style-src 'unsafe-inline'; "
+        f"default-src 'none'; script-src {_hash(script)}; style-src 'unsafe-inline'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     head = element(
@@ -79,7 +63,6 @@ def document(title: str, body: Html, tree: Mapping[str, object]) -> str:
     )
     scripts = (
         element("script", json_text(tree), id="phaseprof-data", type="application/json"),
-        element("script", Html(plotly)),
         element("script", Html(script)),
     )
     whole = element("html", head, element("body", body, *scripts), lang="en")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from phaseprof.records import Evidence, Finding
 from phaseprof.report.findings import FindingEntry, FindingsReport, rule_text, slope_text
@@ -23,12 +23,22 @@ def tone_of(finding: Finding) -> str:
     return _TONE.get(finding.verdict, "calm")
 
 
-def findings_list(report: FindingsReport, *, prefix: str) -> Html:
-    """Return one article for each finding."""
-    return join(*(_article(number, item, prefix) for number, item in enumerate(report.entries, 1)))
+def findings_list(report: FindingsReport, *, prefix: str, sources: Mapping[str, Html] | None = None) -> Html:
+    """Return one article for each finding.
+
+    Args:
+        report: the findings.
+        prefix: leads every identifier.
+        sources: where phases are written, by their label.
+    """
+    known = sources or {}
+    return join(*(
+        _article(number, item, prefix, known.get(item.finding.phase or "", Html("")))
+        for number, item in enumerate(report.entries, 1)
+    ))  # fmt: skip
 
 
-def _article(number: int, item: FindingEntry, prefix: str) -> Html:
+def _article(number: int, item: FindingEntry, prefix: str, source: Html) -> Html:
     finding = item.finding
     title_id = f"{prefix}-finding-{number}"
     return element(
@@ -43,6 +53,7 @@ def _article(number: int, item: FindingEntry, prefix: str) -> Html:
         _facts(item),
         _holder(finding.holder),
         element("p", element("strong", "What to do: "), finding.advice, class_="advice") if finding.advice else "",
+        source,
         _evidence(finding.evidence),
         element("p", rule_text(finding), class_="fine"),
         class_=f"finding {tone_of(finding)}", aria_labelledby=title_id,

@@ -11,7 +11,9 @@ import numpy as np
 
 from phaseprof.recording.model import BUSY, OUTSIDE, ProcessRun
 from phaseprof.recording.series import Sums
+from phaseprof.records import Finding
 from phaseprof.report.page.charts import Chart
+from phaseprof.report.page.markup import Html, element
 from phaseprof.report.page.words import is_bytes, metric_words, plural
 
 MOST_COLUMNS = 240
@@ -64,6 +66,28 @@ def heat_chart(process: ProcessRun) -> Chart | None:
     top = max(rows, key=lambda row: row.total)
     caption = f"Change of {metric_words(first).lower()} while each phase ran; {top.phase} added most of {len(rows)}"
     return Chart("heat", "Which phase adds memory", caption, tuple(views), "short" if len(rows) < 9 else "tall")
+
+
+def made_and_paid(process: ProcessRun, findings: Sequence[Finding]) -> list[Html]:
+    """Say of a finding that names another phase than the one in which memory rose most why both are right."""
+    metrics = charge_metrics(process)
+    rows = phase_charges(process, metrics[0]) if metrics else []
+    if not rows:
+        return []
+    top = max(rows, key=lambda row: row.total)
+    others = dict.fromkeys(f.phase for f in findings if f.verdict == "leak" and f.phase not in (None, top.phase))
+    known = {row.phase for row in rows}
+    return [
+        element(
+            "p", "Made in ", element("code", phase), ", paid for in ", element("code", top.phase),
+            ": what stays is put in ", element("code", phase),
+            f", as the finding says; {metric_words(metrics[0]).lower()} rose most while ",
+            element("code", top.phase), " ran. A counter rises where memory is taken from the system, and that need "
+            "not be where what stays was made.", class_="both",
+        )
+        for phase in others
+        if phase in known and top.total > 0
+    ]  # fmt: skip
 
 
 def _view(process: ProcessRun, metric: str) -> Mapping[str, object]:

@@ -67,6 +67,8 @@ def _not_looked_at(process: ProcessRun, summary: SummaryReport) -> Iterator[str]
         yield "No name was tracked: track(name, getter) follows the deep size of anything."
     if "n_objects" not in metrics and not any(m.startswith("count/") for m in metrics):
         yield "No census of all types was made."
+    if count_generations(process) and (process.places is None or not process.places.heap):
+        yield "The heap by place: no two looks at it were made; a longer run makes them, or a larger budget."
     yield from _put_off(summary)
     yield from (f"{note}" for note in process.notes if _DROPPED in note)
 

@@ -6,15 +6,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from phaseprof.recording.model import ProcessRun
+from phaseprof.report.flames import flames_of
 from phaseprof.report.page import charts, tables
+from phaseprof.report.page.areas import areas_chart
 from phaseprof.report.page.findings import findings_list
-from phaseprof.report.page.heat import heat_chart
+from phaseprof.report.page.flame import flame_chart
+from phaseprof.report.page.heat import heat_chart, made_and_paid
 from phaseprof.report.page.layout import bullet_list, definition_list, section
 from phaseprof.report.page.limits import looked_at, not_looked_at
 from phaseprof.report.page.markup import Html, element, join
 from phaseprof.report.page.part import Part
+from phaseprof.report.page.source import sites_of, source_block
 from phaseprof.report.page.trend import trend_chart
 from phaseprof.report.page.words import drawn_words, plural
+from phaseprof.report.phases import build_phases
 from phaseprof.report.run import ProcessHeader, ProcessSection
 from phaseprof.report.summary import SummaryReport
 from phaseprof.units import format_duration
@@ -57,8 +62,14 @@ class ProcessPart(Part):
         process, summary = self.process, self.report.summary
         yield self._findings(summary)
         trend = trend_chart(process, most=self.most, first=_first_metric(summary))
-        yield self._section("trend", "Memory over the run", self._figure(trend) or _no_reading())
-        yield self._section("phases", "Phases", self._figure(heat_chart(process)), tables.phases_table(process))
+        found = [entry.finding for entry in summary.findings.entries]
+        yield self._section("areas", "Memory over the run, by cause", self._figure(areas_chart(process, found)))
+        yield self._section("heap", "The heap by place", self._figure(flame_chart(flames_of(process))),
+                            tables.places_table(process))  # fmt: skip
+        phases = tables.phases_table(process, build_phases(process))
+        yield self._section("phases", "Phases and checkpoints", self._figure(heat_chart(process)),
+                            *made_and_paid(process, found), phases)  # fmt: skip
+        yield self._section("trend", "Every reading", self._figure(trend) or _no_reading())
         yield self._counts(summary)
         yield self._section(
             "tracked", "Tracked names", self._figure(charts.tracked_chart(process)),
@@ -66,7 +77,7 @@ class ProcessPart(Part):
         )  # fmt: skip
         yield self._section("devices", "GPU memory", *map(self._figure, charts.device_charts(process)))
         if summary.explained.first is not None:
-            bars = tables.explained_bars(summary.explained)
+            bars = tables.explained_bars(summary.explained, process)
             yield self._section("explained", "Growth of resident memory, explained", bars)
         yield self._section("throughput", "Throughput", self._figure(charts.throughput_chart(summary.rollout)))
         yield self._section("large", "Large objects", tables.large_table(summary.large_objects))
@@ -86,8 +97,15 @@ class ProcessPart(Part):
         verdict = (
             element("p", words, class_=f"verdict {tone(summary)}") if not self.is_alone else Html("")
         )
-        found = findings_list(summary.findings, prefix=self.prefix)
+        found = findings_list(summary.findings, prefix=self.prefix, sources=self._sources(summary))
         return section(self.prefix, "findings", "Findings", verdict, looked, found)
+
+    def _sources(self, summary: SummaryReport) -> dict[str, Html]:
+        """Return where the phases that findings name are written."""
+        header, sites = self.process.header, sites_of(self.process)
+        until = header.started_unix_s + self.report.header.duration_s if header else 0.0
+        named = {entry.finding.phase for entry in summary.findings.entries}
+        return {name: source_block(site, until_unix_s=until) for name, site in sites.items() if name in named}
 
     def _counts(self, summary: SummaryReport) -> Html:
         counted = charts.count_charts(self.process, summary.counts)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from phaseprof.analysis.paths import places_of
 from phaseprof.recording.model import ProcessRun
-from phaseprof.report.access import Generations, bounds_text, metrics_under
+from phaseprof.report.access import Generations, bounds_text, metrics_under, short_name
 from phaseprof.report.cost import CostReport
 from phaseprof.report.counts import CountsReport, WatchedCount
 from phaseprof.report.explained import ExplainedReport
 from phaseprof.report.large import LargeObjectsReport
-from phaseprof.report.page.heat import charge_metrics, phase_charges
 from phaseprof.report.page.markup import Html, element, join, table
+from phaseprof.report.page.source import editor_link, sites_of
 from phaseprof.report.page.sparkline import sparkline
-from phaseprof.report.page.words import metric_words, plural
+from phaseprof.report.page.words import plural
+from phaseprof.report.phases import PhasesReport, format_duration_short
 from phaseprof.report.text import count_text
 from phaseprof.report.tracked import TrackedReport
 from phaseprof.units import format_bytes, format_decimal_bytes, format_duration, format_signed_bytes
@@ -21,23 +23,29 @@ from phaseprof.units import format_bytes, format_decimal_bytes, format_duration,
 MAX_ROWS = 40
 _TYPES = 12  # with a picture of their course each
 _JOBS = 8  # of the costs, shown at once
+_PLACES = 8
 
 
-def phases_table(process: ProcessRun) -> Html:
-    """Return what each phase took and added, as a table beside the heat map."""
-    metrics = charge_metrics(process)
-    if not metrics:
+def phases_table(process: ProcessRun, report: PhasesReport) -> Html:
+    """Return what each phase, block and checkpoint took and added, and where it is written."""
+    if not report.rows:
         return Html("")
-    metric = metrics[0]
-    rows = []
-    charges = sorted(phase_charges(process, metric), key=lambda r: -r.total)
-    for row in charges[:MAX_ROWS]:
-        totals = process.phases.get(row.phase)
-        visits, seconds = (f"{totals.visits:,}", format_duration(totals.seconds)) if totals else ("", "")
-        rows.append((row.phase, _signed(metric, row.typical), _signed(metric, row.total), visits, seconds))
-    titles = ("Phase", "A generation (median)", "Whole run", "Visits", "Time")
-    said = f"Change of {metric_words(metric).lower()} by phase"
-    return cut_table(titles, rows, of=len(charges), noun="phase", caption=said)
+    sites = sites_of(process)
+    rows = [
+        (row.name, f"{row.visits:,}", "-" if row.seconds is None else format_duration_short(row.seconds),
+         _change(row.added_bytes), "-" if row.peak_bytes is None else format_bytes(row.peak_bytes),
+         _change(row.climbs_bytes), row.role, editor_link(sites[row.name]) if row.name in sites else "-")
+        for row in report.rows[:MAX_ROWS]
+    ]  # fmt: skip
+    titles = ("Phase", "Visits", "Time a generation", "Added a generation", "Peak", "Climbs a generation", "Kind",
+              "Written at")  # fmt: skip
+    said = f"Memory is {report.memory}. What stays in it is what its reading at the end climbs."
+    whole = cut_table(titles, rows, of=len(report.rows), noun="phase", caption="Phases and checkpoints")
+    return join(whole, element("p", said, class_="fine"))
+
+
+def _change(n_bytes: float | None) -> str:
+    return "-" if n_bytes is None else format_signed_bytes(round(n_bytes))
 
 
 def cut_table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, of: int, noun: str, caption: str) -> Html:
@@ -54,12 +62,6 @@ def cut_table(titles: Sequence[str], rows: Sequence[Sequence[str]], *, of: int, 
         return Html("")
     few = f"{len(rows):,} of {plural(of, noun)} shown." if len(rows) < of else ""
     return join(table(titles, rows, caption=caption), element("p", few, class_="fine") if few else "")
-
-
-def _signed(metric: str, value: float) -> str:
-    if metric.endswith("_bytes"):
-        return format_signed_bytes(value)
-    return f"{'+' if value >= 0 else ''}{count_text(value)}"
 
 
 def counts_table(report: CountsReport) -> Html:
@@ -126,7 +128,7 @@ def tracked_table(process: ProcessRun, report: TrackedReport) -> Html:
     return cut_table(titles, rows, of=len(report.sizes), noun="tracked name", caption="Tracked names")
 
 
-def explained_bars(report: ExplainedReport) -> Html:
+def explained_bars(report: ExplainedReport, process: ProcessRun) -> Html:
     """Return the sum that explains the growth, one bar a part, what is unattributed last."""
     parts: list[tuple[str, float | None]] = [(t.name, t.growth_bytes) for t in report.terms]
     parts.append(("unattributed", report.unattributed_bytes))
@@ -139,12 +141,26 @@ def explained_bars(report: ExplainedReport) -> Html:
     notes = []
     if report.malloc_other_bytes is not None:
         notes.append(f"malloc beyond storages and arrays: {format_signed_bytes(report.malloc_other_bytes)}.")
+    notes += _seen_by_place(report, process)
     if report.unattributed_bytes < 0:
         notes.append("The parts exceed the growth: some of what they count is not resident, or was so before.")
     return join(
         element("p", title), element("ul", *rows, class_="bars"),
         element("p", " ".join(notes), class_="fine") if notes else "",
     )  # fmt: skip
+
+
+def _seen_by_place(report: ExplainedReport, process: ProcessRun) -> list[str]:
+    """Say of what no counter measured what the looks at the heap saw of it."""
+    missing = [term.name for term in report.terms if term.growth_bytes is None]
+    places = process.places
+    if not missing or places is None or places.bytes <= 0:
+        return []
+    names = Generations(process)
+    return [
+        f"{' and '.join(missing)} were not measured and are in what is unattributed: the heap by place shows "
+        f"{format_signed_bytes(places.bytes)} from generation {names.name(places.since)} to {names.name(places.g)}."
+    ]
 
 
 def _explained_bar(name: str, growth: float | None, largest: float) -> Html:
@@ -195,6 +211,21 @@ def _budget(text: str) -> str:
         return f"{float(text):.2%} of wall time"
     except ValueError:
         return "unbounded" if text == "None" else text
+
+
+def places_table(process: ProcessRun) -> Html:
+    """Return the places where most came between two looks at the heap: each byte is charged to one of them."""
+    places = process.places
+    if places is None or not places.rows:
+        return Html("")
+    names = Generations(process)
+    rows = [
+        (" ".join(str(place) for place in places_of(row.steps)[-1:]) or row.type, format_signed_bytes(row.bytes),
+         ", ".join(f"{n:+,} {short_name(name)}" for name, n, _ in row.direct[:2]) or row.type)
+        for row in places.rows[:_PLACES]
+    ]  # fmt: skip
+    said = f"Places where most came, generation {names.name(places.since)} to {names.name(places.g)}"
+    return join(element("h3", said), table(("Place", "Came", "What"), rows, caption=said))
 
 
 def large_table(report: LargeObjectsReport) -> Html:

@@ -14,8 +14,10 @@ from phaseprof.report.page.charts import Chart, change_words
 from phaseprof.report.page.thinning import thin_generations
 from phaseprof.report.page.words import clauses, drawn_words, is_bytes, metric_words, plural
 
-# Readings drawn of one metric.  A line of 6,000 points is drawn in 30 ms, and is four for each column of pixels.
-MOST_A_METRIC = 6000
+# Readings drawn of all metrics of a process, 15 bytes each in the file; of the one that is shown first a third of them,
+# which is one for each column of pixels.
+MOST_READINGS = 3000
+_LEAST = 24
 MAX_VIEWS = 40
 _FIRST = ("anonymous_bytes", "rss_bytes", "file_and_shm_bytes")
 _DEVICE = ("allocated_bytes", "active_bytes", "reserved_bytes")
@@ -23,17 +25,20 @@ _ELSEWHERE = ("count/", "watched/", "tracked/", "gc/")  # have a section of thei
 _UNTOLD = ("after_full_collection", "limit_bytes")
 
 
-def trend_chart(process: ProcessRun, *, most: int = MOST_A_METRIC, first: str = "") -> Chart | None:
+def trend_chart(process: ProcessRun, *, most: int = MOST_READINGS, first: str = "") -> Chart | None:
     """Return the trend of every metric.
 
     Args:
         process: the recording, folded.
-        most: readings drawn of each metric, about.
+        most: readings drawn of all metrics, about.
         first: the metric shown when the page opens, if it was read.
     """
     found = sorted(_metrics(process), key=lambda m: (m != first, _rank(m)))
     names = found[:MAX_VIEWS]
-    views = [view for metric in names if (view := _view(process, metric, most)) is not None]
+    others = max(_LEAST, 2 * most // (3 * max(1, len(names) - 1)))
+    rooms = [most // 3, *[others] * len(names)]
+    drawn = (_view(process, metric, room) for metric, room in zip(names, rooms, strict=False))
+    views = [view for view in drawn if view is not None]
     if not views:
         return None
     end = _end_of(_points_of(process, names[0]))
