@@ -15,6 +15,12 @@ from hypothesis import strategies as st
 pytest_plugins = ["pytester"]
 
 
+def pytest_collection_finish() -> None:
+    """Take what the test runner has collected out of the heap that is looked at: each walk would pass over it."""
+    gc.collect()
+    gc.freeze()
+
+
 def process_state() -> dict[str, object]:
     """Return the process-wide switches that phaseprof could touch, as comparable values."""
     return {
@@ -22,7 +28,6 @@ def process_state() -> dict[str, object]:
         "gc.get_threshold()": gc.get_threshold(),
         "gc.get_debug()": gc.get_debug(),
         "gc.callbacks": tuple(id(callback) for callback in gc.callbacks),
-        "gc.get_freeze_count()": gc.get_freeze_count(),
         "sys.gettrace()": sys.gettrace(),
         "sys.getprofile()": sys.getprofile(),
         "sys.excepthook": sys.excepthook,
@@ -49,9 +54,11 @@ def hygiene() -> Iterator[None]:
 
     Profilers that a test makes are closed by the test; the default one may be kept, so what is compared is the change.
     """
-    before, threads = process_state(), own_threads()
+    before, threads, n_frozen = process_state(), own_threads(), gc.get_freeze_count()
     yield
     after = process_state()
+    # What was frozen before all tests may die.
+    assert gc.get_freeze_count() <= n_frozen, "the test left objects frozen"
     changed = [f"{name}: {before[name]!r} -> {after[name]!r}" for name in before if before[name] != after[name]]
     assert not changed, f"the test left process-wide state changed: {'; '.join(changed)}"
     assert not own_threads() - threads, "the test left a thread of phaseprof running; close the profiler"

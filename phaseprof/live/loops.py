@@ -96,7 +96,7 @@ class OpenEnd:
         scope, self._scope = self._scope, None
         if scope is None:
             return
-        if items is not None and isinstance(scope, GenerationScope):
+        if items is not None and is_a(scope, GenerationScope):
             scope.items = items
         scope.__exit__(GeneratorExit if failed else None, None, None)
 
