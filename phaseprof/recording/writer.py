@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 from phaseprof.errors import UsageError
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.recording.parts import PartFiles
 
 _LOOK_EVERY_S = 0.05  # a look costs 3 µs; so often, it takes no time to speak of, however many records there are
@@ -81,7 +82,7 @@ class RecordWriter:
         # records waits until that one is written.
         self._lock = threading.RLock()
         self._waiting: deque[tuple[bytes, int]] = deque()
-        self._is_busy = self._is_closing = self._is_abandoned = False
+        self._is_busy = self._is_closing = self._is_abandoned = self._is_smooth = False
         try:
             self._files = PartFiles(Path(folder).absolute(), name, preamble)
             if not lazy:
@@ -115,13 +116,11 @@ class RecordWriter:
             n_records: how many records they are.  That many are lost if the lines cannot be written; if they can in
                 part, those without a whole line are.
 
-        Cost: 2.5 µs on two shared EPYC cores, 1.1 of it the system's.
+        Cost: 1.4 µs on two shared EPYC cores, 0.8 of it the system's.
         """
-        if self._is_abandoned:
-            return
-        waiting = self._waiting
-        waiting.append((lines, n_records))
-        while waiting and self._write_what_waits():
+        if not (self._is_smooth and self._write_smoothly(lines, n_records)):
+            self._waiting.append((lines, n_records))
+        while self._waiting and self._write_what_waits():
             pass
         if self._news:
             self._tell()
@@ -138,8 +137,39 @@ class RecordWriter:
             self._write_what_waits()
             self._tell()
 
+    def _write_smoothly(self, lines: bytes, n_records: int) -> bool:
+        """Write lines in as few steps as can be, where nothing waits and nothing else is due, which is nearly always.
+
+        Returns:
+            Whether that is so.
+        """
+        with self._lock:
+            if not self._is_smooth or self._waiting or time.monotonic() >= self._look_at_s:
+                return False
+            self._is_smooth, files, n_written = False, self._files, -1
+            try:
+                self._is_busy = True
+                n_written = os.write(files.fd, lines)
+            except OSError as error:
+                raise_the_programs(error)
+            finally:
+                if n_written == len(lines):
+                    files.size += n_written
+                    files.n_records += n_records
+                    self._is_smooth = not self._is_closing
+                else:  # what became of it is found out next
+                    self._tried = b""
+                    self._waiting.appendleft((lines, n_records))
+                self._is_busy = False
+            if self._is_closing:  # a signal handler closed it meanwhile
+                files.close()
+            return True
+
     def _write_what_waits(self) -> bool:
         """Return whether it was done; where a call further out is writing, that one does it."""
+        if self._is_abandoned:  # the lock may never be free again
+            self._waiting.clear()
+            return True
         with self._lock:
             if self._is_busy:
                 return False
@@ -162,6 +192,7 @@ class RecordWriter:
         became of it, and together with that.
         """
         head, files = self._tried, self._files
+        self._is_smooth = False
         if head is not None and self._finish(head, lines, n_records):
             return
         if files.fd < 0:
@@ -173,6 +204,7 @@ class RecordWriter:
         try:
             n_written = os.write(files.fd, head + lines)
         except OSError as error:
+            raise_the_programs(error)
             self._fail(error, n_records)
             return
         if head or n_written != len(lines):
@@ -187,6 +219,8 @@ class RecordWriter:
             self._is_told = self._rotate_at_s > 0
         if self._max_bytes:
             self._rotate_if_due()
+        else:
+            self._is_smooth = not (self._is_told or self._is_closing)
 
     def _head(self) -> bytes:
         """What is due before the next line: the end of a cut one, and the note of those that were lost."""
@@ -272,6 +306,7 @@ class RecordWriter:
     def _look(self) -> None:
         """See where the file is, and begin another if it is nowhere or cannot be written."""
         self._look_at_s = time.monotonic() + _LOOK_EVERY_S
+        self._is_smooth = False
         if self._is_closing:
             return
         files = self._files
@@ -319,12 +354,14 @@ class RecordWriter:
             pass
         with self._lock:
             self._is_closing = self._is_told = True
+            self._is_smooth = False
             if not self._is_busy:  # else it is closed by the call further out that is writing
                 self._files.close()
 
     def abandon(self) -> None:
         """In a forked child: let go of the parent's file, whose lock another thread may have held at the fork."""
         self._is_closing = self._is_abandoned = True
+        self._is_smooth = False
         self._files.close()
 
     def __del__(self) -> None:
