@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 
 # Spent before any wall time has passed, so that short programs get a first look; the rest of the run pays for it by a
 # share below the one allowed, so that a run of some seconds keeps within it.
@@ -127,31 +126,53 @@ class Budget:
             return False
         return True
 
-    @contextmanager
-    def spending(self, job: str, *, asked: bool = False) -> Iterator[None]:
+    def spending(self, job: str, *, asked: bool = False) -> Spending:
         """Charge the time of the block to ``job``, also when it fails; a block inside another is not charged twice.
 
         Args:
             job: name in the report of costs.
             asked: the user asked for it by name (a snapshot, a report): told, but not taken from the budget.
         """
-        outer_inner, self._inner_ns = self._inner_ns, 0
-        outer_asked, self._is_asked = self._is_asked, asked or self._is_asked
-        began, began_cpu = self.clock(), self.cpu_clock()
-        try:
-            yield
-        finally:
-            took = self.cpu_clock() - began_cpu
-            pause = self.clock() - began
-            if pause > self.longest_pause[0] and not self._is_asked:
-                self.longest_pause = (pause, job)
-            (self.asked_ns if self._is_asked else self.spent_ns)[job] += took - self._inner_ns
-            self._last_ns[job] = took
-            self._inner_ns, self._is_asked = outer_inner + took, outer_asked
+        return Spending(self, job, asked)
+
+    def begin(self, *, asked: bool) -> tuple[int, bool, int, int]:
+        """Begin a block that is charged; ``end`` takes what is returned."""
+        outer = self._inner_ns, self._is_asked
+        self._inner_ns, self._is_asked = 0, asked or self._is_asked
+        return *outer, self.clock(), self.cpu_clock()
+
+    def end(self, job: str, begun: tuple[int, bool, int, int]) -> None:
+        """Charge what a block took, without what blocks inside it did."""
+        outer_inner, outer_asked, began, began_cpu = begun
+        took = self.cpu_clock() - began_cpu
+        pause = self.clock() - began
+        if pause > self.longest_pause[0] and not self._is_asked:
+            self.longest_pause = (pause, job)
+        (self.asked_ns if self._is_asked else self.spent_ns)[job] += took - self._inner_ns
+        self._last_ns[job] = took
+        self._inner_ns, self._is_asked = outer_inner + took, outer_asked
 
     def charge(self, job: str, took_ns: int) -> None:
         """Charge time that was measured elsewhere, as by another thread."""
         self.spent_ns[job] += took_ns
+
+
+class Spending:
+    """A block whose time is charged to a job; see :meth:`Budget.spending`.
+
+    A class, since a generator's frame for each block would take more than some of the blocks.
+    """
+
+    __slots__ = ("_asked", "_begun", "_budget", "_job")
+
+    def __init__(self, budget: Budget, job: str, asked: bool) -> None:
+        self._budget, self._job, self._asked = budget, job, asked
+
+    def __enter__(self) -> None:
+        self._begun = self._budget.begin(asked=self._asked)
+
+    def __exit__(self, *_: object) -> None:
+        self._budget.end(self._job, self._begun)
 
 
 class WholeTurns:

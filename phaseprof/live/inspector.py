@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.live import families, suspects, suspicion
-from phaseprof.live.budget import Budget
+from phaseprof.live.budget import RECORDING, Budget
 from phaseprof.live.closing import ClosingLook, is_torn_down
 from phaseprof.live.dead import tell_what_is_freed
 from phaseprof.live.devices import Devices
@@ -45,12 +45,12 @@ SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
 # Allocator blocks beside those of tracked objects that may be written to while forked children share them (some 20 MB).
 MOST_SHARED_BLOCKS = 350_000
 WALKS_LATER = 12
-# Of the budget, the parts that counters at the end of a generation may take, slow probes, and looks through the series.
-COUNTERS_PART, SLOW_PART, SUSPICION_PART = 0.3, 0.1, 0.1
-# The jobs whose cost says how often counters are read.
-CHEAP = frozenset({"counters", "limits", "malloc", "descriptors", "threads"})
+# Of the budget, the parts that all of these together may take, each slow probe, and looks through the series.
+CONSTANT_PART, SLOW_PART, SUSPICION_PART = 0.25, 0.05, 0.1
+# The jobs whose cost says how often a generation's end is read: all that are done whatever is under suspicion.
+CONSTANT = RECORDING - {"points", "sampling"}
 # What readings may take before any wall time has passed: the first generations are read one by one.
-COUNTERS_CREDIT_NS = 6_000_000
+CONSTANT_CREDIT_NS = 4_000_000
 # Watched classes are counted once in so many generations and so much time, whichever is longer, whatever it costs.
 COUNT_EVERY, COUNT_EVERY_NS = 10, 10_000_000_000
 # A part of a sizing ends a little after its limit; a shorter one would mostly look for the place where it goes on.
@@ -123,7 +123,6 @@ class Inspector:
         began = self._clock()
         if began < self._next_at:
             return []
-        spent = self._budget.spent_on(CHEAP)
         broken: list[Watched] = []
         with self._budget.spending("recording"):
             if self._recorder.n_waiting >= FOLD_AT or began >= self._fold_at or self._budget.share is None:
@@ -142,7 +141,7 @@ class Inspector:
         self._look_for_suspects(generation, began)
         self.looks_at_boundaries = self.escalation.looks_at_boundaries
         self._record_cost(generation, began)
-        self._wait(began, self._budget.spent_on(CHEAP) - spent)
+        self._wait(began)
         return broken
 
     def _look_for_suspects(self, generation: int, now: int) -> None:
@@ -171,15 +170,15 @@ class Inspector:
             with self._budget.spending("recording"):
                 self._recorder.add(self.cost(generation))
 
-    def _wait(self, began: int, spent_ns: int) -> None:
-        """Let what this reading took be earned before the next: a counter need not be read more often than that."""
+    def _wait(self, began: int) -> None:
+        """Let what a reading takes be earned before the next: a counter need not be read more often than that."""
         share = self._budget.share
         if share is None:
             return
-        self._each_ns += (0.2 if self._each_ns else 1.0) * (spent_ns - self._each_ns)
-        self._constant_ns += spent_ns
-        has_room = self._constant_ns < COUNTERS_CREDIT_NS + COUNTERS_PART * share * self._budget.wall_ns
-        self._next_at = began + max(SHORTEST_NS, 0 if has_room else int(self._each_ns / (share * COUNTERS_PART)))
+        before, self._constant_ns = self._constant_ns, self._budget.spent_on(CONSTANT)
+        self._each_ns += (0.2 if self._each_ns else 1.0) * (self._constant_ns - before - self._each_ns)
+        has_room = self._constant_ns < CONSTANT_CREDIT_NS + CONSTANT_PART * share * self._budget.wall_ns
+        self._next_at = began + max(SHORTEST_NS, 0 if has_room else int(self._each_ns / (share * CONSTANT_PART)))
 
     def _due(self, generation: int) -> Iterator[str]:
         """Yield the jobs that there is room for, what waited longest first.

@@ -203,16 +203,15 @@ class PointFolder:
             places.setdefault(names[at], len(places))
         place = np.array([places[name] for name in names], np.int64)[code_of]
         order = np.argsort(place, kind="stable")
-        ends = np.searchsorted(place[order], np.arange(1, len(places) + 1))
-        for name, begin, end in zip(places, [0, *ends[:-1].tolist()], ends.tolist(), strict=True):
-            rows = order[begin:end]
-            for column in columns:
-                known = rows[column.known[rows]]
-                if known.size:
-                    at = ordinals[known]
-                    newest = np.append(at[1:] != at[:-1], True)
-                    series = series_of(self._series, name, column.metric, Series)
-                    series.extend(at[newest].tolist(), column.values[known][newest].tolist())
+        # The readings of all points at once, since there may be as many points as rows.
+        tables = [(column.metric, *_newest(column, order, place, ordinals, len(places))) for column in columns]
+        for at, name in enumerate(places):
+            for metric, bounds, read_at, values in tables:
+                begin, end = bounds[at], bounds[at + 1]
+                if end - begin == 1:
+                    series_of(self._series, name, metric, Series).put(read_at[begin], values[begin])
+                elif end > begin:
+                    series_of(self._series, name, metric, Series).extend(read_at[begin:end], values[begin:end])
 
     # --- charges ----------------------------------------------------------------------------------------------------
 
@@ -353,6 +352,30 @@ class PointFolder:
         for metric, value in charged.items():
             series_of(self._charges, self._name(number), metric, Sums).put(generation, -value)
             series_of(self._charges, OUTSIDE, metric, Sums).put(generation, value)
+
+
+def _newest(
+    column: Column, order: Ints, place: Ints, ordinals: Ints, n_places: int
+) -> tuple[list[int], list[int], list[int]]:
+    """Find the last reading of a metric at each point in each generation.
+
+    Args:
+        column: the metric's readings (n_rows,).
+        order: (n_rows,) rows by point, each point's in the order in which they were recorded.
+        place: (n_rows,) number of each row's point.
+        ordinals: (n_rows,) generation of each row.
+        n_places: how many points there are.
+
+    Returns:
+        Where each point's readings begin, and their end; generations; values.
+    """
+    rows = order[column.known[order]]
+    at, where = ordinals[rows], place[rows]
+    is_newest = np.ones(rows.size, np.bool_)
+    is_newest[:-1] = (at[1:] != at[:-1]) | (where[1:] != where[:-1])
+    rows = rows[is_newest]
+    bounds = np.searchsorted(place[rows], np.arange(n_places + 1))
+    return bounds.tolist(), ordinals[rows].tolist(), column.values[rows].tolist()
 
 
 def _weighs(stack: Sequence[OpenVisit]) -> bool:
