@@ -157,23 +157,25 @@ class Session:
         visit: Visit = (object(), around, label, is_recorded)
         try:
             self._stack.set(visit)
+            # Before the boundary is recorded: meanwhile other threads run, and theirs need not be recorded as well.
+            pace, was_due = self.pace, label.due
+            if is_recorded and pace.is_bounded and not pace.admits(label, now, self._n_labels):
+                is_recorded = False
+                visit = (visit[0], around, label, False)
+                self._stack.set(visit)
             if not is_recorded:
                 label.count()
                 return visit
             number = label.number
             if number < 0:
-                number = self._number_of(label)
+                number = self._first_number_of(label)
             if around is None and not self._declared and label.role == "phase":
                 self._maybe_turn(number, now)
             if self.sampler is not None:
                 self.sampler.opened(label.name)
             weight = -1.0
-            if label.due:
+            if was_due:
                 weight = float(label.take_weight())
-            # Before the boundary is recorded: meanwhile other threads run, and theirs need not be recorded as well.
-            pace = self.pace
-            if pace.is_bounded:
-                label.due = pace.next_due(now, self._n_labels)
             pace.n_points = n = pace.n_points + 1
             if n % TIMED_EVERY and not self.inspector.looks_at_boundaries:
                 self.recorder.point(number, fmt.ENTER, weight, now)
@@ -242,13 +244,14 @@ class Session:
                 if now >= self.counts_due:
                     self.write_counts(now)
                 return counted
-            number = point.number if point.number >= 0 else self._number_of(point)
+            pace = self.pace
+            if pace.is_bounded and not pace.admits(point, now, self._n_labels):
+                point.count()
+                return counted
+            number = point.number if point.number >= 0 else self._first_number_of(point)
             around: Visit | None = self._stack.get()
             if around is None and not self._declared:
                 self._maybe_turn(number, now)
-            pace = self.pace
-            if pace.is_bounded:
-                point.due = pace.next_due(now, self._n_labels)
             pace.n_points = n = pace.n_points + 1
             if n % TIMED_EVERY and not self.inspector.looks_at_boundaries:
                 self.recorder.point(number, fmt.POINT, -1.0, now)
@@ -273,6 +276,13 @@ class Session:
     def _n_labels(self) -> int:
         return len(self.recorder.model.labels)
 
+    def _first_number_of(self, label: Visited) -> int:
+        """Declare a label; to write it takes longer than to write a boundary."""
+        began = self._cpu_clock()
+        number = self._number_of(label)
+        self.budget.charge("recording", self._cpu_clock() - began)
+        return number
+
     def _number_of(self, label: Visited) -> int:
         if label.number < 0:
             label.number = self.recorder.label(label.name, label.role, label.site or written_at())
@@ -291,6 +301,8 @@ class Session:
                     if n:
                         number = self._number_of(label)
                         visits[number] = n
+                        if label is self._turns:
+                            self.pace.n_counted_turns += n
                         if label.items is not None:
                             items[number], label.items = label.items, None
             if visits:

@@ -29,6 +29,8 @@ AMONG_THREADS_NS = 100_000.0
 TIMED_EVERY, TURN_TIMED_EVERY = 64, 8
 # A visit that is only counted, most of it for reading the clock.
 COUNTED_NS = 250.0
+# A generation that is only counted takes more by this: its scope is made, and the program may ask for its number.
+COUNTED_TURN_NS = 1_000.0
 
 # One visit that is open: what makes it unlike all others, the visit around it, its label, and whether it is recorded.
 Visit = tuple[object, Any, "Visited", bool]
@@ -104,7 +106,7 @@ class Pace:
         self._began = clock()
         self._point_ns, self._turn_ns = FIRST_POINT_NS, FIRST_TURN_NS
         self.has_threads = False
-        self.n_points = self.n_turns = self.n_counted = self.waited_ns = 0
+        self.n_points = self.n_turns = self.n_counted = self.n_counted_turns = self.waited_ns = 0
 
     @property
     def point_ns(self) -> float:
@@ -118,7 +120,11 @@ class Pace:
     @property
     def spent_ns(self) -> float:
         """What boundaries, generations and counted visits took so far."""
-        return self._recorded_ns + self.n_counted * COUNTED_NS
+        return self._recorded_ns + self._counted_ns
+
+    @property
+    def _counted_ns(self) -> float:
+        return self.n_counted * COUNTED_NS + self.n_counted_turns * COUNTED_TURN_NS
 
     def timed(self, took_ns: int) -> None:
         """Take in the processor time of one boundary; one that met a page fault or a collection counts for little."""
@@ -135,9 +141,26 @@ class Pace:
 
     def next_due(self, now: int, n_labels: int) -> int:
         """Return when the next visit of a label that is recorded now is to be recorded."""
+        return self._due_with(self._room_ns(now), now, n_labels) if self.is_bounded else 0
+
+    def admits(self, label: Visited, now: int, n_labels: int) -> bool:
+        """Tell whether a visit that is due is recorded, and say when the label's next one is due.
+
+        The first of a label always is.  Later ones are only counted while much more was spent than there was room for:
+        a program with a thousand labels has done so before it has passed each of them once.
+        """
         if not self.is_bounded:
-            return 0
-        room = CREDIT_NS + self._part * (now - self._began - self.waited_ns) - self._recorded_ns
+            return True
+        room = self._room_ns(now)
+        label.due = self._due_with(room, now, n_labels)
+        return room >= -CREDIT_NS or label.number < 0
+
+    def _room_ns(self, now: int) -> float:
+        """What may be spent on boundaries: what counting takes is taken off, up to half of it."""
+        earned = self._part * (now - self._began - self.waited_ns)
+        return CREDIT_NS + earned - min(earned / 2, self._counted_ns) - self._recorded_ns
+
+    def _due_with(self, room: float, now: int, n_labels: int) -> int:
         if room > RESERVE_NS and self.n_points < FULL_DETAIL:
             return 0
         wait = (2 * self.point_ns * n_labels + self._turn_ns) / self._part
