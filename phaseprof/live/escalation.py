@@ -31,6 +31,9 @@ TOGETHER = 48  # samples of several suspects in one search: more would not fit i
 OLD_ENOUGH = 2  # generations a survivor must have outlived
 PATIENCE = 12  # generations to wait for survivors before the suspicion is laid aside
 AGAIN_AFTER = 10
+# Under a budget, a generation's end is read every 50 ms at most: twelve generations of a millisecond are one look.  So
+# patience is as long as so many generations of half a second at least.
+GENERATION_NS = 500_000_000
 MOST_COLLECTIONS = 2
 # Types of which both the program and the profiler have instances.
 MIXED = frozenset({"list", "dict", "tuple", "set", "deque", "defaultdict", "OrderedDict"})
@@ -67,6 +70,7 @@ class Escalation:
         self._clock = clock
         self.open: dict[str, Investigation] = {}
         self.done: dict[str, int] = {}
+        self._done_ns: dict[str, int] = {}
         self._unanswered: set[str] = set()  # suspects whose search for holders met its limit, or never came
         self._generation = -1
         self._collections = 0
@@ -88,13 +92,23 @@ class Escalation:
     def wants(self, key: str, generation: int) -> bool:
         """Tell whether a suspect should be looked at now: not under way, and not looked at lately."""
         last = self.done.get(key)
-        return key not in self.open and (last is None or generation - last >= AGAIN_AFTER)
+        if key in self.open or last is None:
+            return key not in self.open
+        return generation - last >= AGAIN_AFTER and self._has_passed(AGAIN_AFTER, self._done_ns.get(key, 0))
+
+    def _has_passed(self, n_generations: int, since_ns: int) -> bool:
+        """Whether so many generations of some length would have passed; where each is looked at, their number says it.
+
+        The clock may begin at any number, so that no moment is later than one that was not noted.
+        """
+        return self._budget.share is None or not since_ns or self._clock() - since_ns >= n_generations * GENERATION_NS
 
     def start(self, suspect: Investigation) -> None:
         """Begin to look at a suspect, if there is room beside the others."""
         if sum(not one.is_guess for one in self.open.values()) < MAX_AT_ONCE:
             if self._budget.share is not None and suspect.family is not None and not suspect.family.has_young:
                 suspect.stage = "holders"  # following it takes a whole look at each boundary; counters tell the phase
+            suspect.began_ns = self._clock()
             self.open[suspect.key] = suspect
 
     def phase_of(self, subject: str) -> str | None:
@@ -254,10 +268,11 @@ class Escalation:
 
     def _tell_births(self, one: Investigation, *, at_last: bool = False) -> None:
         waited = self._generation - one.began
+        is_late = waited > PATIENCE and self._has_passed(PATIENCE, one.began_ns)
         if one.family is None:
             deltas = one.deltas.by_phase()
             n_followed = waited if one.counter is None else min(waited, one.deltas.n_turns)
-            if n_followed >= FOLLOWED or waited > PATIENCE or (at_last and deltas):
+            if n_followed >= FOLLOWED or is_late or (at_last and deltas):
                 self._record_births(one, {phase: [delta, 0.0] for phase, delta in deltas.items() if delta}, n_followed)
                 one.phase = max(deltas, key=lambda phase: deltas[phase], default=None)
                 self._next(one)
@@ -272,7 +287,7 @@ class Escalation:
             one.stage = "holders"
         elif waited > OLD_ENOUGH and (one.family.may_grow or not one.births.has_baseline):
             one.stage = "holders"
-        elif waited > PATIENCE:
+        elif is_late:
             self._unanswered.add(one.key)
             self._close(one)
 
@@ -293,7 +308,7 @@ class Escalation:
 
     def _close(self, one: Investigation) -> None:
         self.open.pop(one.key, None)
-        self.done[one.key] = self._generation
+        self.done[one.key], self._done_ns[one.key] = self._generation, self._clock()
 
     # --- holders ----------------------------------------------------------------------------------------------------
 

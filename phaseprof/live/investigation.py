@@ -29,6 +29,7 @@ class Investigation:
     rate: float = 0.0  # how much the family rose per generation when it was suspected; 0: not known
     stage: str = "births"
     since: int = 0
+    began_ns: int = 0  # when it was begun, on the profiler's clock; 0: not said
     sample: set[int] = field(default_factory=set)  # identities that were asked where no births are known
 
     @property

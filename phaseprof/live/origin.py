@@ -12,6 +12,8 @@ import types
 from collections.abc import Iterator
 from pathlib import Path
 
+from phaseprof.interrupts import raise_the_programs
+
 _COMMIT = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})")
 _SHOWN = 12  # characters of a commit that are kept, as many as git shows of one in a large repository
 _MAX_BYTES = 4096  # of a file that holds one line
@@ -92,7 +94,8 @@ def git_commit(folder: Path | None = None) -> str:
     try:
         repository = _find_repository(Path.cwd() if folder is None else folder.absolute())
         return "" if repository is None else _read_head(repository).decode()[:_SHOWN]
-    except (OSError, ValueError):
+    except (OSError, ValueError) as error:
+        raise_the_programs(error)
         return ""
 
 
@@ -110,7 +113,8 @@ def repository_root(folder: Path) -> Path | None:
     """Return the folder, or the one above it, that is the root of a repository or a worktree."""
     try:
         return next((place for place in (folder, *folder.parents) if (place / ".git").exists()), None)
-    except OSError:
+    except OSError as error:
+        raise_the_programs(error)
         return None
 
 
@@ -156,5 +160,6 @@ def read_regular(file: Path, most: int = _MAX_BYTES) -> bytes:
 def _read_if_there(file: Path, most: int = _MAX_BYTES) -> bytes:
     try:
         return read_regular(file, most)
-    except OSError:
+    except OSError as error:
+        raise_the_programs(error)
         return b""

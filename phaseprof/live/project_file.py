@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.live.origin import read_regular, repository_root
 
 if sys.version_info >= (3, 11):
@@ -50,7 +51,8 @@ def read_project_table(folder: Path | None) -> ProjectTable:
 def _read_table(file: Path) -> ProjectTable | None:
     try:
         tools = tomllib.loads(read_regular(file, _MAX_BYTES).decode()).get("tool")
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError) as error:
+        raise_the_programs(error)
         return None
     table = tools.get("phaseprof") if isinstance(tools, dict) else None
     if table is None:
@@ -64,5 +66,6 @@ def working_folder() -> Path | None:
     """Return the working folder; ``None`` if it was removed."""
     try:
         return Path.cwd()
-    except OSError:
+    except OSError as error:
+        raise_the_programs(error)
         return None

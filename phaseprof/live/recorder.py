@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 from phaseprof._version import __version__
 from phaseprof.errors import ProbeUnavailable, UsageError
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.live import origin
 from phaseprof.live.settings import Settings
 from phaseprof.probes.kept_file import KeptFile
@@ -177,6 +178,7 @@ class Recorder:
         try:
             raw = os.pread(self._statm.fd, _STATM_BYTES, 0) if self._statm is not None else self._read_raw()
         except (OSError, ProbeUnavailable) as error:
+            raise_the_programs(error)
             raw = self._stop_reading(error)
         read_devices = self.read_devices
         devices = read_devices() if read_devices is not None else None

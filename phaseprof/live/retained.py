@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from itertools import islice, repeat
 from operator import is_
 
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.live.suspicion import PLUMBING_TIER, type_tier
 from phaseprof.probes import autograd, sizes
 from phaseprof.probes.typeinfo import type_name
@@ -91,5 +92,6 @@ def _newest(container: object, most: int) -> list[object]:
         if kind is deque:
             return list(islice(reversed(container), most))  # type: ignore[call-overload]
         return list(islice(container, most)) if kind is set else []  # type: ignore[call-overload]
-    except RuntimeError:  # another thread changes it
+    except RuntimeError as error:  # another thread changes it
+        raise_the_programs(error)
         return []

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import cast
 
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.native.layout import attributes, holds_attributes, is_understood
 from phaseprof.native.table import FRAME, PathStep, Root
 from phaseprof.probes.locals import local_values
@@ -99,7 +100,8 @@ def _slot(parent: object, child: object) -> tuple[str, str] | None:
                 try:
                     if member.__get__(parent, type(parent)) is child:
                         return "attribute", _shown(name)
-                except (AttributeError, TypeError):
+                except (AttributeError, TypeError) as error:
+                    raise_the_programs(error)
                     continue
     return None
 

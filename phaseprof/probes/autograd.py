@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes.skipped import skip
 from phaseprof.probes.tensors import leaf_test, loaded_torch, plain_torch, storages_of
 from phaseprof.probes.typeinfo import mro, namespace
@@ -233,7 +234,8 @@ class _Walk:
             return
         try:
             first = self._torch._C.TensorBase.grad_fn.__get__(tensor)
-        except RuntimeError:  # a view whose base was changed behind autograd's back
+        except RuntimeError as error:  # a view whose base was changed behind autograd's back
+            raise_the_programs(error)
             return
         except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
             skip(tensor, error)
@@ -288,7 +290,8 @@ class _Walk:
         for getter in self._of(node).raw:
             try:
                 stored = getter(node)
-            except RuntimeError:  # freed by backward
+            except RuntimeError as error:  # freed by backward
+                raise_the_programs(error)
                 continue
             except Exception as error:  # noqa: BLE001 - what a node of a library's own raises
                 skip(node, error)

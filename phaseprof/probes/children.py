@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from phaseprof.errors import ProbeUnavailable
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes.protocol import Closable, CostClass
 
 _ZOMBIE = b"Z"
@@ -109,7 +110,8 @@ def sum_children(children: Children) -> dict[str, int]:
 def _descendants() -> list[int]:
     try:
         return list(_descendants_in_proc(os.getpid()))
-    except OSError:
+    except OSError as error:
+        raise_the_programs(error)
         return _descendants_from_psutil()
 
 
@@ -121,7 +123,8 @@ def _descendants_in_proc(pid: int) -> Iterator[int]:
         yield child
         try:
             waiting += _children_of(child)
-        except OSError:
+        except OSError as error:
+            raise_the_programs(error)
             # Ended in between.
             continue
 
@@ -142,6 +145,7 @@ def _descendants_from_psutil() -> list[int]:
     except ImportError as error:
         raise ProbeUnavailable("cannot list child processes: no /proc and psutil is not installed") from error
     except (psutil.Error, OSError) as error:
+        raise_the_programs(error)
         raise ProbeUnavailable(f"cannot list child processes: {error}") from error
 
 
@@ -151,7 +155,8 @@ def _name_and_state(pid: int) -> tuple[str, bytes]:
         # The name stands in parentheses and may hold any character, closing parentheses too.
         before, _, after = _read_file(f"/proc/{pid}/stat").rpartition(b")")
         return os.fsdecode(before.partition(b"(")[2]), after.split()[0]
-    except (OSError, IndexError):
+    except (OSError, IndexError) as error:
+        raise_the_programs(error)
         return _name_and_state_from_psutil(pid)
 
 
@@ -161,14 +166,16 @@ def _name_and_state_from_psutil(pid: int) -> tuple[str, bytes]:
     try:
         process = psutil.Process(pid)
         return process.name(), _ZOMBIE if process.status() == psutil.STATUS_ZOMBIE else b"?"
-    except (psutil.Error, OSError):
+    except (psutil.Error, OSError) as error:
+        raise_the_programs(error)
         return "", b""
 
 
 def _private_and_pss(pid: int) -> tuple[int | None, int | None]:
     try:
         rollup = _read_file(f"/proc/{pid}/smaps_rollup")
-    except OSError:
+    except OSError as error:
+        raise_the_programs(error)
         return _private_and_pss_from_psutil(pid)
     pss = _PSS.search(rollup)
     if pss is None:
@@ -182,7 +189,8 @@ def _private_and_pss_from_psutil(pid: int) -> tuple[int | None, int | None]:
 
     try:
         memory = psutil.Process(pid).memory_full_info()
-    except (psutil.Error, OSError):
+    except (psutil.Error, OSError) as error:
+        raise_the_programs(error)
         return None, None
     return getattr(memory, "uss", None), getattr(memory, "pss", None)
 

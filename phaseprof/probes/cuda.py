@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from phaseprof.errors import ProbeUnavailable
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes.protocol import CostClass
 
 _RESCAN_EVERY = 100  # readings between two looks at idle devices: 22 us each, so under 2 us in the mean for eight
@@ -171,6 +172,7 @@ class MpsProbe:
                 "mps0/reserved_bytes": self._module.driver_allocated_memory(),
             }
         except (RuntimeError, AttributeError) as error:
+            raise_the_programs(error)
             raise ProbeUnavailable(f"torch cannot read mps memory: {error}") from error
 
     def device_limits(self) -> Mapping[str, DeviceLimit]:
@@ -230,7 +232,8 @@ def flatten_stats(
     for metric, statistic, pool, reading in _NATIVE:
         try:
             value = tree[statistic][pool][reading]
-        except (KeyError, TypeError):
+        except (KeyError, TypeError) as error:
+            raise_the_programs(error)
             continue
         if type(value) is int:
             figures[prefix + metric] = value
@@ -269,6 +272,7 @@ def _nested_stats(module: ModuleType, device: int) -> Mapping[str, object]:
     try:
         nested: Mapping[str, object] = module.memory_stats_as_nested_dict(device)
     except (RuntimeError, AssertionError, ValueError) as error:
+        raise_the_programs(error)
         raise ProbeUnavailable(f"torch cannot read memory statistics of device {device}: {error}") from error
     return nested
 
@@ -282,7 +286,8 @@ def _device_limit(module: ModuleType, device: int) -> DeviceLimit | None:
         free_bytes, total_bytes = module.mem_get_info(device)
         ask_fraction = getattr(module, "get_per_process_memory_fraction", None)
         fraction = 1.0 if ask_fraction is None else float(ask_fraction(device))
-    except (RuntimeError, AttributeError):
+    except (RuntimeError, AttributeError) as error:
+        raise_the_programs(error)
         return None
     if fraction < 1.0:
         return DeviceLimit(int(total_bytes * fraction), free_bytes, "per-process memory fraction")

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from phaseprof.errors import ProbeUnavailable
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes.protocol import CostClass
 
 _FOLDERS = ("/proc/self/fd", "/dev/fd")  # Linux, macOS and the BSDs
@@ -62,6 +63,7 @@ class DescriptorProbe:
             # The listing itself holds one descriptor open.
             return {"descriptors": len(os.listdir(self._folder)) - 1}  # noqa: PTH208
         except OSError as error:
+            raise_the_programs(error)
             raise ProbeUnavailable(f"cannot list {self._folder}: {error.strerror}") from error
 
     def close(self) -> None:
@@ -115,13 +117,15 @@ def _links(folder: str) -> Iterator[str]:
                 link = _read_link(entry.path)
                 if link is not None and link != f"/proc/{os.getpid()}/fd":
                     yield link
-    except OSError:
+    except OSError as error:
+        raise_the_programs(error)
         return
 
 
 def _read_link(path: str) -> str | None:
     try:
         return os.readlink(path)  # noqa: PTH115 - Path would parse each of thousands
-    except OSError:
+    except OSError as error:
+        raise_the_programs(error)
         # Closed between the listing and this look.
         return None

@@ -8,6 +8,7 @@ import weakref
 from pathlib import Path
 
 from phaseprof.errors import ProbeUnavailable
+from phaseprof.interrupts import raise_the_programs
 
 _CLOSED = -1
 _per_process: weakref.WeakSet[KeptFile] = weakref.WeakSet()
@@ -50,6 +51,7 @@ class KeptFile:
         try:
             return os.pread(self.fd, size, 0)
         except OSError as error:
+            raise_the_programs(error)
             raise ProbeUnavailable(self._explain(error)) from error
 
     def reopen(self) -> None:
@@ -78,6 +80,7 @@ class KeptFile:
             self.fd = os.open(self.path, os.O_RDONLY)
             self._identity = _identity_of(self.fd)
         except OSError as error:
+            raise_the_programs(error)
             raise ProbeUnavailable(self._explain(error)) from error
 
     def _explain(self, error: OSError) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from phaseprof.errors import ProbeUnavailable
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes.kept_file import KeptFile
 from phaseprof.probes.protocol import CostClass
 
@@ -327,7 +328,8 @@ def _unescape(path: str) -> str:
 def _lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    except OSError:
+    except OSError as error:
+        raise_the_programs(error)
         return []
 
 

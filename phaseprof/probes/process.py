@@ -123,6 +123,7 @@ class PsutilProcessProbe(Closable):
         try:
             memory = self._process.memory_info()
         except (psutil.Error, OSError) as error:
+            raise_the_programs(error)
             raise ProbeUnavailable(f"psutil cannot read this process's memory: {error}") from error
         figures = {"rss_bytes": int(memory.rss), "vms_bytes": int(memory.vms)}
         shared = getattr(memory, "shared", None)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from phaseprof.errors import ProbeUnavailable
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes.protocol import Closable, CostClass
 
 _MAPS = "/proc/self/maps"
@@ -108,7 +109,8 @@ def _user_files(folder: str) -> dict[str, int]:
                 size = _size_if_own(entry)
                 if size is not None:
                     sizes.append(size)
-    except OSError:
+    except OSError as error:
+        raise_the_programs(error)
         return {}
     return {"shm_user_segments": len(sizes), "shm_user_bytes": sum(sizes)}
 
@@ -116,7 +118,8 @@ def _user_files(folder: str) -> dict[str, int]:
 def _size_if_own(entry: os.DirEntry[str]) -> int | None:
     try:
         status = entry.stat(follow_symlinks=False)
-    except OSError:
+    except OSError as error:
+        raise_the_programs(error)
         # Unlinked between the listing and this look.
         return None
     return status.st_blocks * _BLOCK_BYTES if status.st_uid == os.getuid() else None
@@ -127,4 +130,5 @@ def _read_file(path: str) -> bytes:
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123
             return file.readall()
     except OSError as error:
+        raise_the_programs(error)
         raise ProbeUnavailable(f"cannot read {path}: {error.strerror}") from error

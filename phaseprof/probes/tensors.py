@@ -14,6 +14,7 @@ from itertools import islice
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes import census
 from phaseprof.probes.skipped import skip
 from phaseprof.probes.typeinfo import loaded_module, mro, namespace, with_subclasses
@@ -95,7 +96,8 @@ def leaf_test(library: ModuleType) -> Callable[[torch.Tensor], bool]:
     def is_leaf(tensor: torch.Tensor) -> bool:
         try:
             return bool(ask(tensor))
-        except RuntimeError:
+        except RuntimeError as error:
+            raise_the_programs(error)
             return True
         except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
             skip(tensor, error)
@@ -211,7 +213,8 @@ def _measure_holder(holder: object, reader: _StorageReader, library: ModuleType)
             reader.add(tensor)
             reader.add_gradient(tensor)
             has_graph = not leaf_test(library)(tensor)
-    except RuntimeError:  # a storage that was given away, a tensor whose history is not to be told
+    except RuntimeError as error:  # a storage that was given away, a tensor whose history is not to be told
+        raise_the_programs(error)
         has_graph = False
     except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
         skip(holder, error)
@@ -276,7 +279,8 @@ class _StorageReader:
             if address not in self.sizes:
                 self.sizes[address] = self._measure(tensor)
             return address
-        except (RuntimeError, NotImplementedError):  # no storage: sparse, opaque, or a wrapper of another tensor
+        except (RuntimeError, NotImplementedError) as error:  # no storage: sparse, opaque, a wrapper of another tensor
+            raise_the_programs(error)
             self._add_parts(tensor)
             return None
 
@@ -286,7 +290,8 @@ class _StorageReader:
             return False
         try:
             start = self._begins(tensor)
-        except (RuntimeError, NotImplementedError):  # sparse, opaque
+        except (RuntimeError, NotImplementedError) as error:  # sparse, opaque
+            raise_the_programs(error)
             return False
         return start in addresses and bool(self._device(tensor).type == "cpu")
 
@@ -313,8 +318,9 @@ class _StorageReader:
             n_items = self._numel(tensor)
             if self._fills is not None and self._is_filled(tensor, n_items):
                 return n_items * self._item_size(tensor), name
-        except (RuntimeError, NotImplementedError):
-            pass  # a strided nested tensor has a storage, but no such operator
+        except (RuntimeError, NotImplementedError) as error:
+            raise_the_programs(error)
+            # a strided nested tensor has a storage, but no such operator
         return base.untyped_storage(tensor).nbytes(), name
 
     def _measure_object(self, tensor: torch.Tensor) -> tuple[int, str]:

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes.protocol import Closable, CostClass
 
 _TASKS = "/proc/self/task"
@@ -55,9 +56,9 @@ class ThreadProbe(Closable):
         figures = {"python_threads": threading.active_count()}
         try:
             figures["threads"] = len(os.listdir(_TASKS))  # noqa: PTH208
-        except OSError:
+        except OSError as error:
+            raise_the_programs(error)
             # Not Linux: absent, not zero.
-            pass
         return figures
 
 

@@ -26,6 +26,8 @@ from itertools import chain, compress, starmap
 from operator import eq, is_, is_not, methodcaller
 from typing import Any, TypeVar, cast
 
+from phaseprof.interrupts import raise_the_programs
+
 __all__ = [
     "call_that_waits",
     "finished",
@@ -350,7 +352,8 @@ def _handing_over() -> tuple[Callable[[], object], ...]:
 def _start_or_sleep(lock: LockType) -> None:
     try:
         start_new_thread(lock.release, ())
-    except RuntimeError:  # no more threads are to be had
+    except RuntimeError as error:  # no more threads are to be had
+        raise_the_programs(error)
         lock.release()
         time.sleep(_SETTLE_S)
 

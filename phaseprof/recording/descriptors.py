@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from phaseprof.interrupts import raise_the_programs
+
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 _LOWEST_FD = 200  # below the smallest usual limit of 256
@@ -40,7 +42,8 @@ def _move_up(fd: int) -> int:
         import fcntl
 
         high = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _LOWEST_FD)
-    except (ImportError, OSError):
+    except (ImportError, OSError) as error:
+        raise_the_programs(error)
         return fd
     os.close(fd)
     return high
@@ -69,7 +72,8 @@ def find_open_file(fd: int, path: Path) -> Path | None:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return _ask_system(fd, path)
-    except OSError:  # not to be seen is not gone
+    except OSError as error:  # not to be seen is not gone
+        raise_the_programs(error)
         return path
     return path
 
@@ -77,7 +81,8 @@ def find_open_file(fd: int, path: Path) -> Path | None:
 def _ask_system(fd: int, path: Path) -> Path | None:
     try:
         present = Path(f"/proc/self/fd/{fd}").readlink()
-    except OSError:
+    except OSError as error:
+        raise_the_programs(error)
         return path
     # The system appends a mark to the path of a removed name; other names, such as a backup's, do not count.
     return present if present.exists() else None

@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.recording.descriptors import create_private_file, find_open_file, identity_of, make_private_folder
 
 
@@ -96,7 +97,8 @@ class PartFiles:
         try:
             is_ours = identity_of(self.fd) == self._identity
             place = find_open_file(self.fd, self.path) if is_ours else None
-        except OSError:
+        except OSError as error:
+            raise_the_programs(error)
             is_ours = False
         if not is_ours:
             self.fd = -1

@@ -5,7 +5,6 @@ What cannot be written is counted, told at once, and noted in the recording as s
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import threading
@@ -241,7 +240,8 @@ class RecordWriter:
         """A signal handler raised before the result of a ``write`` was seen: count what was written, if it was."""
         try:
             n_written = os.fstat(self._files.fd).st_size - self._files.size
-        except OSError:
+        except OSError as error:
+            raise_the_programs(error)
             n_written = 0
         if n_written > 0:
             self._account(head, lines, n_records, n_written)
@@ -296,10 +296,12 @@ class RecordWriter:
     def _tell(self) -> None:
         """Outside of the lock, since what is called may do anything, record for example."""
         while self._news:
-            with contextlib.suppress(IndexError):  # another thread may be faster
+            try:
                 is_warning, text = self._news.popleft()
-                if self._listener is not None:
-                    (self._listener.warn_of_file if is_warning else self._listener.take_note)(text)
+            except IndexError:  # another thread was faster
+                return
+            if self._listener is not None:
+                (self._listener.warn_of_file if is_warning else self._listener.take_note)(text)
 
     # --- the file ---------------------------------------------------------------------------------------------------
 
@@ -325,6 +327,7 @@ class RecordWriter:
         try:
             self._files.open_next()
         except OSError as error:
+            raise_the_programs(error)
             self._why_closed = error.strerror or str(error)
             return
         self._why_closed = ""
@@ -342,6 +345,7 @@ class RecordWriter:
             self._files.open_next()
             self._rotate_at_s = 0.0
         except OSError as error:
+            raise_the_programs(error)
             self._rotate_at_s = time.monotonic() + _LOOK_EVERY_S
             self._warn(
                 f"{self.path} cannot be followed by another file ({error.strerror or error}); it goes on beyond "

@@ -13,6 +13,7 @@ from phaseprof.live import survivors
 from phaseprof.live.budget import CREDIT_NS, Budget
 from phaseprof.live.escalation import (
     AGAIN_AFTER,
+    GENERATION_NS,
     MAX_AT_ONCE,
     MOST_COLLECTIONS,
     OLD_ENOUGH,
@@ -187,6 +188,24 @@ def test_patience_has_an_end(bench: Bench) -> None:
     assert bench.escalation.done == {one.key: bench.generation}
     bench.escalation.allow_retries()
     assert bench.escalation.wants(one.key, bench.generation)
+
+
+def test_short_generations_do_not_use_up_patience() -> None:
+    bench = Bench(0.5)
+    one = bench.follow_episodes()
+    one.began_ns = bench.now = 10**12
+
+    for _ in range(10 * PATIENCE):
+        bench.now += 1_000_000
+        bench.turn(("collect", nothing))
+    assert one.key in bench.escalation.open
+    bench.now += PATIENCE * GENERATION_NS
+    bench.turn(("collect", nothing))
+
+    assert one.key not in bench.escalation.open
+    assert not bench.escalation.wants(one.key, bench.generation + AGAIN_AFTER)
+    bench.now += AGAIN_AFTER * GENERATION_NS
+    assert bench.escalation.wants(one.key, bench.generation + AGAIN_AFTER)
 
 
 def test_a_counter_is_charged_by_its_changes(bench: Bench) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from contextvars import Context
 from typing import Any, cast
 
+from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes.holding import reading
 from phaseprof.probes.holding.frames import local_name
 from phaseprof.probes.holding.tensor_links import is_tensor, link_name
@@ -61,7 +62,8 @@ def _position(items: Sequence[object], target: object) -> str:
     identities = list(map(id, items))
     try:
         from_end = identities[::-1].index(id(target)) + 1
-    except ValueError:
+    except ValueError as error:
+        raise_the_programs(error)
         return "[?]"
     return f"[-{from_end}]" if from_end <= (len(identities) + 1) // 2 else f"[{len(identities) - from_end}]"
 

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeGuard
 
+from phaseprof.interrupts import raise_the_programs
+
 CONTAINER_BASES: tuple[type, ...] = (list, dict, tuple, set, frozenset, deque)
 
 PACKAGE = __name__.partition(".")[0]
@@ -97,7 +99,8 @@ def instance_namespace(obj: object) -> dict[str, object] | None:
             return None
         try:
             found = getter.__get__(obj, type(obj))  # type: ignore[attr-defined]  # a C descriptor, as just checked
-        except (AttributeError, TypeError):
+        except (AttributeError, TypeError) as error:
+            raise_the_programs(error)
             return None
         return found if type(found) is dict else None
     return None
@@ -110,7 +113,8 @@ def slots(obj: object) -> Iterator[tuple[str, object]]:
             if type(member) is types.MemberDescriptorType and name not in ("__dict__", "__weakref__"):
                 try:
                     yield name, member.__get__(obj, type(obj))
-                except (AttributeError, TypeError):
+                except (AttributeError, TypeError) as error:
+                    raise_the_programs(error)
                     continue
 
 
@@ -139,7 +143,8 @@ def members(obj: object) -> list[object]:
         if base is dict:
             return list(dict.values(obj))  # type: ignore[arg-type]
         return [] if base is None else list(base.__iter__(obj))  # type: ignore[attr-defined]
-    except RuntimeError:  # a deque or set that another thread is filling
+    except RuntimeError as error:  # a deque or set that another thread is filling
+        raise_the_programs(error)
         return []
 
 
