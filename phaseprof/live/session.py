@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
 
-from phaseprof.errors import ExpectationError, PhaseprofError, PhaseprofWarning
+from phaseprof.errors import ExpectationError, PhaseprofError
 from phaseprof.interrupts import raise_the_programs
 from phaseprof.live.budget import Budget
 from phaseprof.live.closing import ClosingLook
@@ -26,14 +25,14 @@ from phaseprof.live.scopes import CheckpointScope, CountedScope, GenerationScope
 from phaseprof.live.settings import Settings
 from phaseprof.live.suspects import AT
 from phaseprof.live.tracking import TrackList
-from phaseprof.live.visits import SHORTEST_NS, TIMED_EVERY, TURN_TIMED_EVERY, Pace, Visit, Visited
-from phaseprof.live.warn import users_level, warn_user
+from phaseprof.live.violations import act_on, describe
+from phaseprof.live.visits import SHORTEST_NS, TIMED_EVERY, TURN_TIMED_EVERY, Pace, Visit, Visited, name_of, take_counts
+from phaseprof.live.warn import warn_user
 from phaseprof.live.watching import Expected, Watched, WatchList
 from phaseprof.probes import own
 from phaseprof.probes.run_queue import RunQueue
 from phaseprof.probes.typeinfo import is_a
 from phaseprof.recording import format as fmt
-from phaseprof.units import for_terminal
 
 ROLES = ("phase", "block", "checkpoint", "generation")
 
@@ -180,7 +179,7 @@ class Session:
             if n % TIMED_EVERY and not self.inspector.looks_at_boundaries:
                 self.recorder.point(number, fmt.ENTER, weight, now)
             else:
-                self._record_closely(number, fmt.ENTER, weight, _name_of(around), now)
+                self._record_closely(number, fmt.ENTER, weight, name_of(around), now)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             self._stack.set(around)
             self._pass_on(error)
@@ -212,10 +211,7 @@ class Session:
             self._pass_on(error)
 
     def _record_closely(self, number: int, edge: int, items: float, owner: str | None, now: int = 0) -> None:
-        """Record a boundary of those that are timed or looked at; ``owner`` is whose the time before it is.
-
-        All others go to the recorder without a call between, which would take a thirtieth of the whole.
-        """
+        """Record a boundary of those that are timed or looked at; ``owner`` is whose the time before it is."""
         pace = self.pace
         if pace.n_points % TIMED_EVERY:
             self.recorder.point(number, edge, items, now)
@@ -256,7 +252,7 @@ class Session:
             if n % TIMED_EVERY and not self.inspector.looks_at_boundaries:
                 self.recorder.point(number, fmt.POINT, -1.0, now)
             else:
-                self._record_closely(number, fmt.POINT, -1.0, _name_of(around) or name, now)
+                self._record_closely(number, fmt.POINT, -1.0, name_of(around) or name, now)
             return CheckpointScope(self, block)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             self._pass_on(error)
@@ -293,19 +289,10 @@ class Session:
         began = self._cpu_clock()
         try:
             self.counts_due = now + SHORTEST_NS  # another thread need not do it as well
-            visits: dict[int, int] = {}
-            items: dict[int, float] = {}
-            for labels in self._visited.values():
-                for label in list(labels.values()):
-                    n = label.take_count()
-                    if n:
-                        number = self._number_of(label)
-                        visits[number] = n
-                        if label is self._turns:
-                            self.pace.n_counted_turns += n
-                        if label.items is not None:
-                            items[number], label.items = label.items, None
+            labels = [label for known in self._visited.values() for label in list(known.values())]
+            visits, items = take_counts(labels, self._number_of)
             if visits:
+                self.pace.n_counted_turns += visits.get(self._turns.number, 0)
                 self.pace.n_counted += sum(visits.values())
                 self.recorder.add(fmt.Visits(now, self._ordinal, visits, items))
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
@@ -317,7 +304,7 @@ class Session:
     @property
     def current_phase(self) -> str | None:
         """The innermost recorded phase of the calling thread or task."""
-        return _name_of(self._stack.get())
+        return name_of(self._stack.get())
 
     # --- generations ------------------------------------------------------------------------------------------------
 
@@ -430,13 +417,6 @@ class Session:
         self.pace.has_threads = self.recorder.has_threads
         self.budget.spent_ns["points"] = round(self.pace.spent_ns)
         began, before = self._cpu_clock(), self.budget.total_ns
-        try:
-            return self._measure_now()
-        finally:  # what lies between the jobs is a third as much as the cheap ones
-            between = self._cpu_clock() - began - (self.budget.total_ns - before)
-            self.budget.charge("recording", max(0, between))
-
-    def _measure_now(self) -> list[Watched]:
         broken = self.inspector.at_generation_end(self._ordinal)
         peaks = self.sampler.take_peaks() if self.sampler is not None else {}
         if peaks:
@@ -446,6 +426,8 @@ class Session:
             self.recorder.add(
                 fmt.Violation(self.clock(), self._ordinal, entry.name, entry.count, entry.low, entry.high, phase, since)
             )
+        # What lies between the jobs takes a third of what the cheap ones do.
+        self.budget.charge("recording", max(0, self._cpu_clock() - began - self.budget.total_ns + before))
         return broken
 
     def _report_if_due(self) -> None:
@@ -494,30 +476,13 @@ class Session:
 
     def _act_on(self, broken: list[Watched]) -> None:
         action = self.settings.on_violation
-        if not broken or action == "report":
-            return
-        text = "; ".join(self.describe(entry) for entry in broken)
-        if action == "raise":
-            raise ExpectationError(text)
-        if action == "warn":
-            warnings.warn(text, PhaseprofWarning, stacklevel=users_level())
-            return
-        if callable(action):
-            try:
-                action(text)
-            except Exception as error:  # noqa: BLE001 - the user's callable must not stop the training
-                raise_the_programs(error)
-                self.warn(f"on_violation raised {type(error).__name__}", f": {error}")
+        if broken and action != "report":
+            act_on("; ".join(map(self._describe, broken)), action, self.warn)
 
-    def describe(self, entry: Watched) -> str:
-        """Say what was expected, what was found, since when, and in which phase."""
-        phase = self.inspector.phase_of(entry.name)
+    def _describe(self, entry: Watched) -> str:
         number_of = self.recorder.model.number_of
-        where = f", born in phase {phase!r}" if phase else ""
-        return for_terminal(
-            f"{entry.name}: expected {entry.expectation()}, found {entry.count} at the end of generation "
-            f"{number_of(self._ordinal)}, broken since generation {number_of(entry.since or 0)}{where}"
-        )
+        since = number_of(entry.since or 0)
+        return describe(entry, self.inspector.phase_of(entry.name), number_of(self._ordinal), since)
 
     # --- failures, forks, the end -------------------------------------------------------------------------------------
 
@@ -610,13 +575,6 @@ class Session:
         except Exception as error:  # noqa: BLE001 - the end of a recording must not be the end of a run
             self._pass_on(error)
         self.recorder.close(reason)
-
-
-def _name_of(visit: Visit | None) -> str | None:
-    """The phase of a visit, or of the nearest recorded one around it."""
-    while visit is not None and not visit[3]:
-        visit = visit[1]
-    return None if visit is None else visit[2].name
 
 
 _sessions: weakref.WeakSet[Session] = weakref.WeakSet()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 # Of the budget, the part that boundaries may take: recording them, and all later work on those records.
@@ -83,6 +83,29 @@ class Visited:
         """Add the units of work of a counted visit; -1 where it did not say."""
         if n >= 0:
             self.items = n + (self.items or 0.0)
+
+
+def name_of(visit: Visit | None) -> str | None:
+    """The phase of a visit, or of the nearest recorded one around it."""
+    while visit is not None and not visit[3]:
+        visit = visit[1]
+    return None if visit is None else visit[2].name
+
+
+def take_counts(
+    labels: Iterable[Visited], number_of: Callable[[Visited], int]
+) -> tuple[dict[int, int], dict[int, float]]:
+    """Return how many visits of each label were counted since the last call, and what work they did, by its number."""
+    visits: dict[int, int] = {}
+    items: dict[int, float] = {}
+    for label in labels:
+        n = label.take_count()
+        if n:
+            number = number_of(label)
+            visits[number] = n
+            if label.items is not None:
+                items[number], label.items = label.items, None
+    return visits, items
 
 
 class Pace:
