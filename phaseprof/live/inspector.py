@@ -50,7 +50,7 @@ CONSTANT_PART, SLOW_PART, SUSPICION_PART = 0.25, 0.05, 0.1
 # The jobs whose cost says how often a generation's end is read: all that are done whatever is under suspicion.
 CONSTANT = RECORDING - {"points", "sampling"}
 # What readings may take before any wall time has passed: the first generations are read one by one.
-CONSTANT_CREDIT_NS = 4_000_000
+CONSTANT_CREDIT_NS = 6_000_000
 # Watched classes are counted once in so many generations and so much time, whichever is longer, whatever it costs.
 COUNT_EVERY, COUNT_EVERY_NS = 10, 10_000_000_000
 # A part of a sizing ends a little after its limit; a shorter one would mostly look for the place where it goes on.
@@ -97,7 +97,7 @@ class Inspector:
         self._n_types = self._n_hasty = self._n_walks = 0
         self._last_read = dict.fromkeys(SLOW, self._clock())
         self._next_at = self._fold_at = self._cost_at = self._suspect_at = 0
-        self._each_ns, self._constant_ns = 0.0, 0
+        self._each_ns, self._constant_ns, self._spent_ns, self._has_read = 0.0, 0, -1, False
         self.looks_at_boundaries = False
 
     # --- boundaries -------------------------------------------------------------------------------------------------
@@ -123,6 +123,7 @@ class Inspector:
         began = self._clock()
         if began < self._next_at:
             return []
+        self._see_constant_cost()
         broken: list[Watched] = []
         with self._budget.spending("recording"):
             if self._recorder.n_waiting >= FOLD_AT or began >= self._fold_at or self._budget.share is None:
@@ -170,13 +171,21 @@ class Inspector:
             with self._budget.spending("recording"):
                 self._recorder.add(self.cost(generation))
 
+    def _see_constant_cost(self) -> None:
+        """Take in what the last end that was read took, but of the first, which imports modules, not."""
+        now_ns = self._budget.spent_on(CONSTANT)
+        if self._spent_ns >= 0:
+            took_ns = now_ns - self._spent_ns
+            self._each_ns += (0.2 if self._each_ns else 1.0) * (took_ns - self._each_ns)
+            self._constant_ns += took_ns
+        self._spent_ns = now_ns if self._has_read else -1
+        self._has_read = True
+
     def _wait(self, began: int) -> None:
         """Let what a reading takes be earned before the next: a counter need not be read more often than that."""
         share = self._budget.share
         if share is None:
             return
-        before, self._constant_ns = self._constant_ns, self._budget.spent_on(CONSTANT)
-        self._each_ns += (0.2 if self._each_ns else 1.0) * (self._constant_ns - before - self._each_ns)
         has_room = self._constant_ns < CONSTANT_CREDIT_NS + CONSTANT_PART * share * self._budget.wall_ns
         self._next_at = began + max(SHORTEST_NS, 0 if has_room else int(self._each_ns / (share * CONSTANT_PART)))
 

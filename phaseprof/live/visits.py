@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 # Of the budget, the part that boundaries may take: recording them, and all later work on those records.
-RECORDING_PART = 0.15
+RECORDING_PART = 0.12
 # What may be spent on boundaries before any wall time has passed, so that a short program is recorded in full; below
 # the reserve, short visits are gathered.
-CREDIT_NS, RESERVE_NS = 3_000_000, 1_000_000
+CREDIT_NS, RESERVE_NS = 4_000_000, 1_000_000
 # Where visits are gathered, the time between two recorded ones of a label.
 SHORTEST_NS, LONGEST_NS = 50_000_000, 10_000_000_000
 # Counts are written as often, unless there are so many labels that it would take more than this part of the budget;
