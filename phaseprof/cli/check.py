@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from phaseprof.analysis.paths import places_of
+from phaseprof.cli.check_formats import (
+    FORMATS,
+    append_summary,
+    to_badge,
+    to_github,
+    to_junit,
+    to_sarif,
+    write_text,
+)
 from phaseprof.cli.judged import CLEAN, LEAK, WRONG_USE, JudgedRun, judge_run
 from phaseprof.cli.output import emit, emit_json
 from phaseprof.report.findings import LEAST_READINGS
@@ -30,18 +41,34 @@ def add_parser(subparsers: Subparsers) -> None:
         "at the end, 2 the run cannot be read or a watched name was never found, 3 too short to say, or not judged.",
     )  # fmt: skip
     parser.add_argument("recording", metavar="RUN", help="folder of a recorded run, or one of its files")
-    parser.add_argument("--json", action="store_true", help="print the verdict and the findings as JSON")
+    parser.add_argument(
+        "--format", dest="form", choices=FORMATS, default="text",
+        help="how to print it: github are annotations of a workflow (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument("--json", action="store_const", dest="form", const="json", help="the same as --format json")
+    parser.add_argument("--badge", metavar="FILE", type=Path, help="write the verdict for a badge of shields.io")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Judge the run, print why, and return the exit status."""
     judged = judge_run(args.recording)
-    if args.json:
+    verdict = _verdict_line(judged)
+    if args.form == "json":
         emit_json(_tree(judged))
-    else:
+    elif args.form == "text":
         emit("\n".join(_lines(judged)))
+    else:
+        emit(_FORMS[args.form](judged, verdict))
+    append_summary(judged, verdict)
+    if args.badge:
+        write_text(args.badge, to_badge(judged) + "\n")
     return judged.status()
+
+
+_FORMS: Mapping[str, Callable[[JudgedRun, str], str]] = {
+    "github": to_github, "junit": to_junit, "sarif": lambda judged, verdict: to_sarif(judged),
+}  # fmt: skip
 
 
 def _tree(judged: JudgedRun) -> dict[str, object]:

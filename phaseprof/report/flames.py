@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from phaseprof.recording import format as fmt
@@ -86,8 +86,8 @@ def flames_between(before: ProcessRun, after: ProcessRun) -> list[Flame]:
     more = {path: max(0, new[path] - old[path]) for path in paths}
     less = {path: max(0, old[path] - new[path]) for path in paths}
     found = [
-        _of_paths("More in the later run", "Bytes that the newest heap of the later run has more, by place", more),
-        _of_paths("Less in the later run", "Bytes that the newest heap of the later run has less, by place", less),
+        tree_of("More in the later run", "Bytes that the newest heap of the later run has more, by place", more),
+        tree_of("Less in the later run", "Bytes that the newest heap of the later run has less, by place", less),
     ]
     return [flame for flame in found if flame.n_bytes > 0]
 
@@ -147,7 +147,8 @@ def _own_by_path(heap: Sequence[fmt.HeapPlace]) -> Counter[_Path]:
     return own
 
 
-def _of_paths(title: str, words: str, own: dict[_Path, int]) -> Flame:
+def tree_of(title: str, words: str, own: Mapping[_Path, int]) -> Flame:
+    """Return the tree of bytes that are given by path; every path begins with the name of the whole."""
     total: Counter[_Path] = Counter()
     for path, size in own.items():
         for depth in range(1, len(path) + 1):

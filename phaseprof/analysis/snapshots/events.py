@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from phaseprof.analysis.snapshots.frames import FrameTable, printable
 from phaseprof.analysis.snapshots.model import EventSums, OutOfMemory, Survivor
+from phaseprof.analysis.snapshots.timeline import build_timeline
 
 _FREES = ("free_requested", "free_completed", "free")
 # Optimizers annotate their own steps unasked: a phase the user named around them says more.
@@ -98,6 +99,7 @@ def sum_events(
         span_s=(max(times) - min(times)) / 1e6 if times else 0.0,
         survivors=_survivors(live.values(), clock, frames),
         ooms=tuple(_out_of_memory(entry, clock, frames) for entry in entries if entry.get("action") == "oom"),
+        timeline=build_timeline(entries, frames),
     )
 
 

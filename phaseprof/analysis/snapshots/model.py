@@ -101,6 +101,35 @@ class OutOfMemory:
     phase: str | None
 
 
+class TimelineBlock(NamedTuple):
+    """One block: the events between which it lived, ``end`` -1 if it lives on; its bytes; who allocated it."""
+
+    start: int
+    end: int
+    size_bytes: int
+    stack: Stack
+
+
+class Timeline(NamedTuple):
+    """The recorded events of one device as blocks over time.
+
+    Attributes:
+        n_events: length of the axis.
+        n_blocks: blocks that the events tell of.
+        blocks: the largest of them, in order of their start.
+        before_bytes: what the events free that was allocated before the first of them.
+        at: (n,) events at which the sum is given.
+        level_bytes: (n,) the sum of all blocks after these events, ``before_bytes`` included.
+    """
+
+    n_events: int
+    n_blocks: int
+    blocks: tuple[TimelineBlock, ...]
+    before_bytes: int
+    at: tuple[int, ...]
+    level_bytes: tuple[int, ...]
+
+
 @dataclass(frozen=True)
 class EventSums:
     """What the ring of recorded events says.
@@ -111,6 +140,7 @@ class EventSums:
         span_s: seconds between the first and the last; 0 where no times were recorded.
         survivors: allocations without a free, largest sum first.
         ooms: failed allocations.
+        timeline: the largest blocks over time; ``None`` where no allocation was recorded.
     """
 
     events: int = 0
@@ -118,6 +148,7 @@ class EventSums:
     span_s: float = 0.0
     survivors: tuple[Survivor, ...] = ()
     ooms: tuple[OutOfMemory, ...] = ()
+    timeline: Timeline | None = None
 
 
 @dataclass(frozen=True)

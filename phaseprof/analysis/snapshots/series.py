@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from phaseprof.analysis.snapshots.lines import GrowthLine, floor_bytes, growth_line
-from phaseprof.analysis.snapshots.model import DeviceSums, EventSums, PoolKey, SizeClass, SnapshotSums
+from phaseprof.analysis.snapshots.model import (
+    DeviceSums,
+    EventSums,
+    PoolKey,
+    SizeClass,
+    SnapshotSums,
+    Stack,
+    StackTotals,
+)
 from phaseprof.analysis.snapshots.sites import (
     CommonCaller,
     SiteGrowth,
@@ -115,6 +123,7 @@ class DeviceSeries:
         stackless: live blocks and bytes of the last snapshot without a stack; ``None`` where no history was recorded.
         new_pools: streams and private pools that came during the series.
         expandable_segments: expandable ones in the last snapshot.
+        stacks: live blocks by stack in the last snapshot that has stacks.
         events: the recorded events of the last snapshot.
         history: what the snapshots recorded: "none", "state" or "events".
     """
@@ -132,6 +141,7 @@ class DeviceSeries:
     stackless: tuple[int, int] | None
     new_pools: NewPools
     expandable_segments: int
+    stacks: Mapping[Stack, StackTotals]
     events: EventSums
     history: str
 
@@ -199,6 +209,7 @@ def build_series(snapshots: Sequence[SnapshotSums], device: int) -> DeviceSeries
         stackless=stackless_blocks(traced[-1]) if traced else None,
         new_pools=_new_pools(sums, rows),
         expandable_segments=sums[-1].total("expandable_segments"),
+        stacks=traced[-1].stacks if traced else {},
         events=sums[-1].events,
         history=having[-1].history,
     )

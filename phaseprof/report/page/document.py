@@ -16,7 +16,7 @@ from phaseprof._version import __version__
 from phaseprof.report.page.markup import Html, element, join, json_text
 from phaseprof.report.page.words import plural
 
-_SCRIPTS = ("draw.js", "charts.js", "flame.js", "page.js")  # in this order: each uses those before it
+_SCRIPTS = ("draw.js", "charts.js", "flame.js", "blocks.js", "page.js")  # in this order: each uses those before it
 
 
 @dataclass(frozen=True)

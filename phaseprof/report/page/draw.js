@@ -59,7 +59,7 @@ const pp = (() => {
     const height = small ? 160 : place.classList.contains("short") ? 250 : 340;
     const left = rows ? (narrow ? 92 : 190) : narrow ? 48 : 62;
     const bottom = small || narrow ? 24 : 40;
-    const [top, right] = [10, 14];
+    const [top, right] = [10, 20];
     const [w, h] = [width - left - right, height - top - bottom];
     const sx = (v) => ((v - x[0]) / (x[1] - x[0] || 1)) * w;
     const sy = (v) => h - ((v - y[0]) / (y[1] - y[0] || 1)) * h;

@@ -16,6 +16,7 @@ from phaseprof.report.page.findings import findings_list
 from phaseprof.report.page.layout import bullet_list, section
 from phaseprof.report.page.markup import Html, element, join, table
 from phaseprof.report.page.part import Part
+from phaseprof.report.page.snapshot_blocks import blocks_flame, full_stacks, timeline_chart
 from phaseprof.report.page.tables import bars, cut_table
 from phaseprof.report.page.words import capital, plural
 from phaseprof.report.snapshots_tables import (
@@ -77,8 +78,11 @@ class SnapshotPart(Part):
         for number, oom in enumerate(series.events.ooms):
             yield self._section(f"oom{number}", "Out of memory", bullet_list(oom_words(series, oom)))
         yield self._growth()
+        yield self._section("flame", "Who holds live blocks", self._figure(blocks_flame(series)))
+        yield self._section("timeline", "Blocks over time", self._figure(timeline_chart(series.events.timeline)))
         yield self._section("sites", "Lines of code", self._figure(charts.site_chart(series)),
-                            _table(site_table(series), "line"), *map(_paragraph, site_notes(series)))  # fmt: skip
+                            _table(site_table(series), "line"), *map(_paragraph, site_notes(series)),
+                            full_stacks(series))  # fmt: skip
         yield self._section("classes", "Block sizes", self._figure(charts.class_chart(series)),
                             _table(class_table(series), "block size"))  # fmt: skip
         yield self._events()
