@@ -12,8 +12,10 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TypeVar
 
+from phaseprof.analysis.engines import map_on
+from phaseprof.recording.addresses import File, fetched
 from phaseprof.recording.model import ProcessRun
-from phaseprof.recording.reader import Run, find_recordings, load_files, load_run, put_in_order
+from phaseprof.recording.reader import Run, find_recordings, load_files, load_run, put_in_order, size_of, where_of
 
 T = TypeVar("T")
 
@@ -22,6 +24,8 @@ S_A_BYTE = 25e-9
 S_A_PROCESS = 0.015
 # Below it, starting workers (0.5 s each, side by side) costs more than they save.
 LARGE_S = 2.0
+# Recordings that one task on a cluster reads: tasks of a few tenths of a second are worth sending.
+_GROUPS_A_TASK = 16
 
 
 def load_large_run(
@@ -49,6 +53,7 @@ def load_and_reduce(
     reduce: Callable[[ProcessRun], T],
     *,
     workers: int | None = None,
+    on: str = "",
     on_done: Callable[[int], None] | None = None,
 ) -> tuple[Run, list[T]]:
     """Read a run and make something of each of its processes, on several cores where that is worth it.
@@ -57,6 +62,7 @@ def load_and_reduce(
         path: the run's folder, or one of its files.
         reduce: a function of a module, so that workers find it by name.
         workers: as for ``load_large_run``.
+        on: a cluster to do it on, as for ``engines.map_on``; empty: this machine.
         on_done: told how many recordings are done, after each.
 
     Returns:
@@ -68,27 +74,49 @@ def load_and_reduce(
     groups = find_recordings(path)
     if not groups:
         load_run(path)  # which says what is wrong
-    n_workers = min(_n_workers(groups) if workers is None else workers, len(groups))
-    pairs = _in_workers(groups, reduce, n_workers, on_done) if n_workers > 1 else None
+    pairs = _on_cluster(on, groups, reduce, on_done) if on else _on_cores(groups, reduce, workers, on_done)
     if pairs is None:
         pairs = _flat(map(functools.partial(_load_group, reduce=reduce), groups.values()), on_done)
     pairs = put_in_order(pairs, lambda pair: pair[0])
-    return Run(Path(path), [process for process, _ in pairs]), [made for _, made in pairs]
+    return Run(where_of(path), [process for process, _ in pairs]), [made for _, made in pairs]
+
+
+def _on_cluster(
+    engine: str,
+    groups: Mapping[str, Sequence[File]],
+    reduce: Callable[[ProcessRun], T],
+    on_done: Callable[[int], None] | None,
+) -> list[tuple[ProcessRun, T]]:
+    work = functools.partial(_load_groups, reduce=reduce)
+    every = list(groups.values())
+    shares = [every[at : at + _GROUPS_A_TASK] for at in range(0, len(every), _GROUPS_A_TASK)]
+    done = (group for share in map_on(engine, work, shares) for group in share)
+    return _flat(done, on_done)
+
+
+def _on_cores(
+    groups: Mapping[str, Sequence[File]],
+    reduce: Callable[[ProcessRun], T],
+    workers: int | None,
+    on_done: Callable[[int], None] | None,
+) -> list[tuple[ProcessRun, T]] | None:
+    n_workers = min(_n_workers(groups) if workers is None else workers, len(groups))
+    return _in_workers(groups, reduce, n_workers, on_done) if n_workers > 1 else None
 
 
 def _nothing(process: ProcessRun) -> None:
     """Make nothing of a process: the run itself is what is wanted."""
 
 
-def _n_workers(groups: Mapping[str, Sequence[Path]]) -> int:
-    n_bytes = sum(file.stat().st_size for files in groups.values() for file in files)
+def _n_workers(groups: Mapping[str, Sequence[File]]) -> int:
+    n_bytes = sum(size_of(file) for files in groups.values() for file in files)
     if n_bytes * S_A_BYTE + len(groups) * S_A_PROCESS < LARGE_S:
         return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _in_workers(
-    groups: Mapping[str, Sequence[Path]],
+    groups: Mapping[str, Sequence[File]],
     reduce: Callable[[ProcessRun], T],
     n_workers: int,
     on_done: Callable[[int], None] | None,
@@ -121,10 +149,17 @@ def _start_worker() -> None:
     gc.disable()
 
 
-def _load_group_alone(files: Sequence[Path], *, reduce: Callable[[ProcessRun], T]) -> list[tuple[ProcessRun, T]]:
+def _load_group_alone(files: Sequence[File], *, reduce: Callable[[ProcessRun], T]) -> list[tuple[ProcessRun, T]]:
     gc.collect()  # models of the processes before this one: each refers to itself
     return _load_group(files, reduce=reduce)
 
 
-def _load_group(files: Sequence[Path], *, reduce: Callable[[ProcessRun], T]) -> list[tuple[ProcessRun, T]]:
-    return [(process, reduce(process)) for process in load_files(files)]
+def _load_groups(
+    groups: Sequence[Sequence[File]], *, reduce: Callable[[ProcessRun], T]
+) -> list[list[tuple[ProcessRun, T]]]:
+    return [_load_group(files, reduce=reduce) for files in groups]
+
+
+def _load_group(files: Sequence[File], *, reduce: Callable[[ProcessRun], T]) -> list[tuple[ProcessRun, T]]:
+    with fetched(files) as local:
+        return [(process, reduce(process)) for process in load_files(local)]

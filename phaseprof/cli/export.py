@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from phaseprof.cli.judged import judge_process, read_run
 from phaseprof.cli.output import emit
 from phaseprof.errors import UsageError
+from phaseprof.recording.addresses import fetched_run
 from phaseprof.report.export import FORMATS, export_run
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "for Perfetto (phases as slices, memory as counters, findings as instants), OpenMetrics text, or the heap by "
         "place for speedscope.",
     )  # fmt: skip
-    parser.add_argument("recording", type=Path, metavar="RUN")
+    parser.add_argument("recording", metavar="RUN")
     parser.add_argument("--format", dest="form", choices=FORMATS, help="default: by the ending of FILE")
     parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="packed if it ends .gz")
     parser.add_argument("--json", action="store_true", help="print what was written as JSON")
@@ -43,8 +44,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             f"--format must be one of {', '.join(FORMATS)} (got none, and {args.out.name!r} does not say it)"
         )
-    findings = judge_process(read_run(args.recording).main) if form == "perfetto" else ()
-    n = export_run(args.recording, args.out, form=form, findings=findings, load=read_run)
+    with fetched_run(args.recording) as recording:
+        findings = judge_process(read_run(recording).main) if form == "perfetto" else ()
+        n = export_run(recording, args.out, form=form, findings=findings, load=read_run)
     unit = {"perfetto": "events", "openmetrics": "samples", "speedscope": "stacks"}.get(form, "readings")
     if args.json:
         emit(json.dumps({"format": 1, "out": str(args.out), "form": form, unit: n}))

@@ -80,19 +80,20 @@ class JudgedRun:
         return TOO_SHORT if self.answer() in ("too short", "not judged") else CLEAN
 
 
-def judge_run(path: str, *, workers: int | None = None) -> JudgedRun:
+def judge_run(path: str, *, workers: int | None = None, on: str = "") -> JudgedRun:
     """Read and judge a run, on several cores where it is large.
 
     Args:
-        path: the run's folder, or one of its files.
+        path: the run's folder, or one of its files, or an address such as ``s3://bucket/run``.
         workers: processes to use; ``None``: as many as there are cores if the run is large, else none.
+        on: a cluster to do it on, such as ``"ray"``; empty: this machine.
 
     Raises:
         RecordingError: it cannot be read.
     Cost: 2 µs a record, and about 1 ms a series that moves.
     """
     with Progress("judging processes", len(find_recordings(path))) as progress:
-        run, found = load_and_reduce(path, judge_process, workers=workers, on_done=progress.update)
+        run, found = load_and_reduce(path, judge_process, workers=workers, on=on, on_done=progress.update)
     return JudgedRun(run, tuple(found))
 
 

@@ -25,6 +25,7 @@ def add_parser(subparsers: Subparsers) -> None:
         description="Report a run made by phaseprof run, by a program that calls phaseprof, or by phaseprof import.",
     )  # fmt: skip
     parser.add_argument("recording", metavar="RUN", help="folder of a recorded run, or one of its files")
+    parser.add_argument("--on", metavar="ENGINE", default="", help="read it on a cluster: ray, dask or its address")
     parser.add_argument("--full", action="store_true", help="print every table, not one screen")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print everything as JSON, format 1")
@@ -40,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     from phaseprof.report.build import build_report, build_what_to_report
     from phaseprof.report.text import style_for
 
-    judged = judge_run(args.recording)
+    judged = judge_run(args.recording, on=args.on)
     if args.html:
         _write_html(judged, Path(args.html))
     if args.png:

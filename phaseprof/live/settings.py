@@ -14,6 +14,7 @@ from typing import Literal, Union
 from phaseprof.errors import UsageError
 from phaseprof.live.project_file import read_project_table, working_folder
 from phaseprof.live.warn import warn_user
+from phaseprof.recording.addresses import is_address
 
 OnViolation = Union[Literal["report", "warn", "raise"], Callable[[str], object]]  # noqa: UP007 - needed on 3.10
 
@@ -81,6 +82,8 @@ class Settings:
         most = self.max_file_mb
         _require(most is None or 0 < most < math.inf, "max_file_mb", "be > 0 or None", most)
         _require(self.run is None or self.run != "", "run", "name a folder, or be None", self.run)
+        is_remote = self.run is not None and is_address(self.run)
+        _require(not is_remote, "run", "name a folder of this machine, to be copied from there", self.run)
         if not callable(self.on_violation):
             known = ("report", "warn", "raise")
             _require(self.on_violation in known, "on_violation", f"be one of {known} or a callable", self.on_violation)

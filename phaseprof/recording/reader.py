@@ -12,6 +12,7 @@ import msgspec
 
 from phaseprof.errors import RecordingError
 from phaseprof.recording import format as fmt
+from phaseprof.recording.addresses import File, RemoteFile, fetched, is_address, list_files
 from phaseprof.recording.model import ProcessRun
 
 T = TypeVar("T")
@@ -24,9 +25,14 @@ _PART = re.compile(r"(.*?)(?:\.(\d+))?\.jsonl")
 
 @dataclass
 class Run:
-    """A whole run: one :class:`ProcessRun` for each process that recorded, by (rank, pid)."""
+    """A whole run: one :class:`ProcessRun` for each process that recorded, by (rank, pid).
 
-    path: Path | None
+    Attributes:
+        path: its folder or file, or its address; ``None`` if it was never written.
+        processes: what each process recorded.
+    """
+
+    path: Path | str | None
     processes: list[ProcessRun] = field(default_factory=list)
 
     @property
@@ -38,16 +44,25 @@ class Run:
 def load_run(path: str | Path) -> Run:
     """Read a run's folder, or one of its files.
 
+    Args:
+        path: a folder or file, or an address that fsspec knows, such as ``s3://bucket/run``.
+
     Raises:
         RecordingError: nothing there, no recording in it, or a newer format; the message names the file and line.
+        MissingExtra: an address needs a package that is not installed.
     Cost: about 1 µs a record; memory is bounded by the number of points and metrics, not by the file.
     """
-    where = Path(path)
-    files = _files_of(where)
-    processes = load_files(files)
+    files = _files_of(path)
+    with fetched(files) as local:
+        processes = load_files(local)
     if not processes:
-        raise RecordingError(f"cannot read {where}: {len(files)} empty file(s) and no record; the run wrote nothing")
-    return Run(where, put_in_order(processes, lambda process: process))
+        raise RecordingError(f"cannot read {path}: {len(files)} empty file(s) and no record; the run wrote nothing")
+    return Run(where_of(path), put_in_order(processes, lambda process: process))
+
+
+def where_of(path: str | Path) -> Path | str:
+    """A run's folder or file as a path; an address as it is."""
+    return path if is_address(path) else Path(path)
 
 
 def put_in_order(items: Iterable[T], process_of: Callable[[T], ProcessRun]) -> list[T]:
@@ -60,21 +75,31 @@ def put_in_order(items: Iterable[T], process_of: Callable[[T], ProcessRun]) -> l
     return sorted(items, key=place)
 
 
-def find_recordings(path: str | Path) -> dict[str, list[Path]]:
+def find_recordings(path: str | Path) -> dict[str, list[File]]:
     """Return the files of a run that hold anything, by the name that the parts of one recording share.
 
     Raises:
         RecordingError: as ``load_run``, for a folder without a recording.
     """
-    groups: dict[str, list[Path]] = {}
-    for file in _files_of(Path(path)):
-        try:
-            n_bytes = file.stat().st_size
-        except OSError as error:
-            raise RecordingError(f"cannot read {file}: {error.strerror}; check its permissions") from error
-        if n_bytes:
+    groups: dict[str, list[File]] = {}
+    for file in _files_of(path):
+        if size_of(file):
             groups.setdefault(_part_of(file)[0], []).append(file)
     return groups
+
+
+def size_of(file: File) -> int:
+    """Bytes of a file.
+
+    Raises:
+        RecordingError: it may not be read.
+    """
+    if isinstance(file, RemoteFile):
+        return file.n_bytes
+    try:
+        return file.stat().st_size
+    except OSError as error:
+        raise RecordingError(f"cannot read {file}: {error.strerror}; check its permissions") from error
 
 
 def load_files(files: Iterable[Path]) -> list[ProcessRun]:
@@ -98,20 +123,24 @@ def load_files(files: Iterable[Path]) -> list[ProcessRun]:
     return list(processes.values())
 
 
-def _files_of(where: Path) -> list[Path]:
+def _files_of(path: str | Path) -> list[File]:
     """The files of a run; the parts of one recording in the order they were written."""
-    try:
-        if not where.exists():
-            raise RecordingError(f"cannot read {where}: no such folder; a run is the folder given as run= or --out")
-        files = [where] if where.is_file() else [f for f in where.iterdir() if f.suffix == ".jsonl" and f.is_file()]
-    except OSError as error:
-        raise RecordingError(f"cannot read {where}: {error.strerror}; check its permissions") from error
+    files = list_files(path) if isinstance(path, str) and is_address(path) else _files_in(Path(path))
     if not files:
-        raise RecordingError(f"cannot read {where}: it has no *.jsonl file; give the folder of a recorded run")
+        raise RecordingError(f"cannot read {path}: it has no *.jsonl file; give the folder of a recorded run")
     return sorted(files, key=_part_of)
 
 
-def _part_of(file: Path) -> tuple[str, int]:
+def _files_in(where: Path) -> list[Path]:
+    try:
+        if not where.exists():
+            raise RecordingError(f"cannot read {where}: no such folder; a run is the folder given as run= or --out")
+        return [where] if where.is_file() else [f for f in where.iterdir() if f.suffix == ".jsonl" and f.is_file()]
+    except OSError as error:
+        raise RecordingError(f"cannot read {where}: {error.strerror}; check its permissions") from error
+
+
+def _part_of(file: File) -> tuple[str, int]:
     match = _PART.fullmatch(file.name)
     return (match[1], int(match[2] or 0)) if match else (file.name, 0)
 

@@ -107,7 +107,8 @@ def open_streams(run: Path) -> list[ProcessStream]:
     if not groups:
         raise RecordingError(f"cannot read {run}: it holds no recording; give the folder of a recorded run")
     streams: list[ProcessStream] = []
-    for name, files in groups.items():
+    for name, found in groups.items():
+        files = [file for file in found if isinstance(file, Path)]
         # Rotated parts repeat one header; another one under the same name is another recording.
         by_header: dict[bytes, ProcessStream] = {}
         for file in files:
