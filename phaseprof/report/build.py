@@ -8,6 +8,7 @@ from phaseprof.report.explained import ExplainedReport, Term, build_explained
 from phaseprof.report.findings import FindingEntry, FindingsReport, build_findings
 from phaseprof.report.growth import CountChange, GrowthReport, MemoryGrowth, build_growth
 from phaseprof.report.large import LargeObjectsReport, build_large_objects
+from phaseprof.report.ranks import RankRow
 from phaseprof.report.rollout import (
     RolloutProfile,
     RolloutReport,
@@ -15,7 +16,7 @@ from phaseprof.report.rollout import (
     build_rollout,
     build_rollout_profile,
 )
-from phaseprof.report.run import ProcessHeader, ProcessSection, RankRow, RunReport, build_report
+from phaseprof.report.run import ProcessHeader, ProcessSection, RunReport, build_report
 from phaseprof.report.snapshot import CountLine, SnapshotReport, build_snapshot
 from phaseprof.report.summary import SummaryReport, build_summary
 from phaseprof.report.text import Report, Style, style_for

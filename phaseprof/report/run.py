@@ -11,9 +11,10 @@ from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run
 from phaseprof.records import Finding
 from phaseprof.report.access import count_generations, memory_point, series_of
+from phaseprof.report.ranks import RankRow, rank_lines
 from phaseprof.report.summary import SummaryReport, build_summary
-from phaseprof.report.text import Column, Report, Style, columns, elide, entry, join, section, to_plain
-from phaseprof.units import format_bytes, format_duration
+from phaseprof.report.text import Report, Style, entry, join, section, to_plain
+from phaseprof.units import format_duration
 
 FORMAT = 1  # of to_dict(), raised when a field changes its meaning
 MAX_SECTIONS = 8  # processes reported in full; the table covers them all
@@ -37,19 +38,6 @@ class ProcessHeader:
     n_records: int
     ended: str | None
     notes: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class RankRow:
-    """One process in the table over all: its newest and its largest memory, and what was found first."""
-
-    rank: int
-    pid: int
-    n_generations: int
-    ram_bytes: float | None
-    growth_bytes: float | None
-    n_leaks: int
-    first_finding: str
 
 
 @dataclass(frozen=True)
@@ -78,15 +66,21 @@ class RunReport(Report):
         if not self.sections:
             return "Nothing was recorded: the run has no process."
         several = len(self.ranks) > 1
-        parts = [section("RANKS", "ranks", _rank_lines(self.ranks, style), style)] if several else []
-        for one in self.sections:
+        parts = [section("RANKS", "ranks", rank_lines(self.ranks, style), style)] if several else []
+        shown = self.sections if style.full else self._first_sections()
+        for one in shown:
             parts += [join(_header_lines(one.header, style), style), one.summary.render(style)]
         if not style.full:
             parts.append("Every table: phaseprof report --full; as a page: --html FILE.")
-        hidden = len(self.ranks) - len(self.sections)
+        hidden = len(self.ranks) - len(shown)
         if hidden:
             parts.append(f"({hidden} more processes are in the table only; name a rank's file to report it in full)")
         return "\n\n".join(parts)
+
+    def _first_sections(self) -> tuple[ProcessSection, ...]:
+        """The processes that leak; where none does, the first."""
+        leaking = {(row.rank, row.pid) for row in self.ranks if row.n_leaks}
+        return tuple(one for one in self.sections if (one.header.rank, one.header.pid) in leaking) or self.sections[:1]
 
 
 def _header_lines(h: ProcessHeader, style: Style) -> list[str]:
@@ -113,31 +107,6 @@ def _header_lines(h: ProcessHeader, style: Style) -> list[str]:
     if len(h.notes) > MAX_NOTES:
         lines += entry("Note", f"{len(h.notes) - MAX_NOTES} more notes in the recording", style, indent=0, name_width=9)
     return lines
-
-
-def _rank_lines(rows: Sequence[RankRow], style: Style) -> list[str]:
-    head, tail = elide(len(rows))
-    shown = [*rows[:head], *rows[len(rows) - tail :]]
-    layout = (
-        Column("Rank", 4), Column("Pid", 8), Column("Gens", 6), Column("RAM", 11), Column("Growth", 11),
-        Column("Leaks", 5),
-    )  # fmt: skip
-    cells = [
-        (str(r.rank), str(r.pid), str(r.n_generations), _bytes_or_dash(r.ram_bytes), _bytes_or_dash(r.growth_bytes),
-         str(r.n_leaks))
-        for r in shown
-    ]  # fmt: skip
-    notes = [f"<- {r.first_finding}" if r.first_finding else "" for r in shown]
-    lines = columns(layout, cells, style, notes=notes)
-    if tail:
-        lines.insert(
-            len(columns(layout, cells[:head], style, notes=notes)), f"... ({len(rows) - head - tail:,} more processes)"
-        )
-    return lines
-
-
-def _bytes_or_dash(n_bytes: float | None) -> str:
-    return "-" if n_bytes is None else format_bytes(n_bytes)
 
 
 def build_report(
@@ -167,7 +136,7 @@ def build_report(
     ranks = tuple(_rank_row(process, found) for process, found in pairs)
     order = sorted(range(len(pairs)), key=lambda at: (-ranks[at].n_leaks, at))
     sections = []
-    for done, at in enumerate(sorted(order[:max_sections])):
+    for done, at in enumerate(order[:max_sections]):
         if progress is not None:
             progress.update(done)
         process, found = pairs[at]

@@ -532,13 +532,40 @@ def test_several_ranks_get_a_table_and_a_section_each(leak: Finding) -> None:
     assert "<- leak evaluate_population TradingEnvironment" in text
 
 
+def test_the_rank_that_leaks_comes_first(leak: Finding) -> None:
+    text = build.build_report(Run(None, ranks(4)), [[], [], [leak], []]).render(Style(full=False))
+
+    assert text.splitlines()[3] == "Rank 2 of 4 leaks; the other 3 do not."
+    assert re.findall(r"^(\d) +10\d +", text, re.MULTILINE) == ["2", "0", "1", "3"]
+    assert re.findall(r"Process: +rank (\d)", text) == ["2"]
+    assert "(3 more processes are in the table only" in text
+
+
+def test_ranks_that_grow_unlike_the_others_are_named() -> None:
+    def grown(rank: int, by: float) -> ProcessRun:
+        header = fmt.Header(1, "0.1.0", 100 + rank, 0.0, 0, 4096, rank=rank, world_size=5)
+        return recorded(header, *metrics("rss_bytes", [GIB, GIB + by]))
+
+    growth = (2e6, 2.1e6, 1.9e6, 80e6, 2e6)
+    run = Run(None, [grown(rank, by) for rank, by in enumerate(growth)])
+
+    text = " ".join(build.build_report(run, [[]] * 5).render(Style()).split())
+
+    assert "Memory of rank 3 changed by +76.29 MiB, of the median rank by +1.91 MiB." in text
+    assert "leaks" not in text
+
+
+def test_ranks_that_grow_alike_are_not_told_apart() -> None:
+    assert "median rank" not in build.build_report(Run(None, ranks(5)), [[]] * 5).render(Style())
+
+
 def test_of_many_ranks_those_with_leaks_are_reported_in_full(leak: Finding) -> None:
     findings: list[list[Finding]] = [[] for _ in range(100)]
     findings[77] = [leak]
 
     report = build.build_report(Run(None, ranks(100)), findings, max_sections=2)
 
-    assert [s.header.rank for s in report.sections] == [0, 77]
+    assert [s.header.rank for s in report.sections] == [77, 0]
     assert "(98 more processes are in the table only" in report.render(Style())
 
 

@@ -1,0 +1,112 @@
+"""The processes of a run beside each other: which leak, which grow unlike the others, and a table of all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from phaseprof.report.text import RULE_WIDTH, Column, Style, columns, elide, wrap
+from phaseprof.units import format_bytes, format_signed_bytes
+
+# A rank grows unlike the others from so many deviations (their median, as of a normal spread) and so many bytes on.
+_DEVIATIONS, _NORMAL, _LEAST_BYTES, _LEAST_SHARE = 5.0, 1.4826, 1 << 20, 0.1
+_MOST_NAMED = 8
+
+
+@dataclass(frozen=True)
+class RankRow:
+    """One process in the table over all: its newest and its largest memory, and what was found first."""
+
+    rank: int
+    pid: int
+    n_generations: int
+    ram_bytes: float | None
+    growth_bytes: float | None
+    n_leaks: int
+    first_finding: str
+
+
+def unlike_others(rows: Sequence[RankRow]) -> list[RankRow]:
+    """Return the processes whose memory grew unlike the median one's, the farthest first; of fewer than three, none.
+
+    >>> rows = [RankRow(rank, rank, 9, None, growth, 0, "") for rank, growth in enumerate([1e6, 1e6, 9e7, 1.1e6])]
+    >>> [row.rank for row in unlike_others(rows)]
+    [2]
+    """
+    grown = [(row, row.growth_bytes) for row in rows if row.growth_bytes is not None]
+    if len(grown) < 3:
+        return []
+    middle = median(growth for _, growth in grown)
+    spread = median(abs(growth - middle) for _, growth in grown)
+    bound = max(_DEVIATIONS * _NORMAL * spread, _LEAST_SHARE * abs(middle), _LEAST_BYTES)
+    far = [(abs(growth - middle), row) for row, growth in grown if abs(growth - middle) > bound]
+    return [row for _, row in sorted(far, key=lambda pair: -pair[0])]
+
+
+def in_order(rows: Sequence[RankRow]) -> list[RankRow]:
+    """Those that leak first, then those that grow unlike the others, then the rest as they come."""
+    unlike = {id(row) for row in unlike_others(rows)}
+    return sorted(rows, key=lambda row: (-row.n_leaks, id(row) not in unlike))
+
+
+def rank_lines(rows: Sequence[RankRow], style: Style) -> list[str]:
+    """Say what a reader of many processes asks first, then list them."""
+    texts = filter(None, (_who_leaks(rows), _who_differs(rows)))
+    sentences = [line for text in texts for line in wrap(text, min(RULE_WIDTH, style.width), style)]
+    return [*sentences, *([""] if sentences else []), *_table(in_order(rows), style)]
+
+
+def _who_leaks(rows: Sequence[RankRow]) -> str:
+    leaking = [row for row in rows if row.n_leaks]
+    if not leaking:
+        return ""  # whether that is for want of leaks or of readings is told for each process
+    rest = len(rows) - len(leaking)
+    others = "" if not rest else "; the other does not" if rest == 1 else f"; the other {rest:,} do not"
+    return f"{_named(leaking)} of {len(rows):,} {'leaks' if len(leaking) == 1 else 'leak'}{others}."
+
+
+def _who_differs(rows: Sequence[RankRow]) -> str:
+    unlike = unlike_others(rows)
+    if not unlike:
+        return ""
+    middle = median(row.growth_bytes for row in rows if row.growth_bytes is not None)
+    first = unlike[0]
+    grew = format_signed_bytes(first.growth_bytes or 0.0)
+    text = f"Memory of rank {first.rank} changed by {grew}, of the median rank by {format_signed_bytes(middle)}"
+    rest = unlike[1:]
+    return f"{text}; {_named(rest).lower()} {'differs' if len(rest) == 1 else 'differ'}, too." if rest else f"{text}."
+
+
+def _named(rows: Sequence[RankRow]) -> str:
+    numbers = [str(row.rank) for row in rows[:_MOST_NAMED]]
+    if len(rows) > _MOST_NAMED:
+        numbers.append(f"{len(rows) - _MOST_NAMED:,} more")
+    if len(numbers) == 1:
+        return f"Rank {numbers[0]}"
+    return f"Ranks {', '.join(numbers[:-1])} and {numbers[-1]}"
+
+
+def _table(rows: Sequence[RankRow], style: Style) -> list[str]:
+    head, tail = elide(len(rows))
+    shown = [*rows[:head], *rows[len(rows) - tail :]]
+    layout = (
+        Column("Rank", 4), Column("Pid", 8), Column("Gens", 6), Column("RAM", 11), Column("Growth", 11),
+        Column("Leaks", 5),
+    )  # fmt: skip
+    cells = [
+        (str(r.rank), str(r.pid), str(r.n_generations), _bytes_or_dash(r.ram_bytes), _bytes_or_dash(r.growth_bytes),
+         str(r.n_leaks))
+        for r in shown
+    ]  # fmt: skip
+    notes = [f"<- {r.first_finding}" if r.first_finding else "" for r in shown]
+    lines = columns(layout, cells, style, notes=notes)
+    if tail:
+        lines.insert(
+            len(columns(layout, cells[:head], style, notes=notes)), f"... ({len(rows) - head - tail:,} more processes)"
+        )
+    return lines
+
+
+def _bytes_or_dash(n_bytes: float | None) -> str:
+    return "-" if n_bytes is None else format_bytes(n_bytes)
