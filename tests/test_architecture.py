@@ -43,7 +43,7 @@ SIBLINGS = {
 MAY_IMPORT_TORCH = {"demo", "integrations"}
 FRAMEWORKS = {
     "torch", "wandb", "tensorboard", "mlflow", "lightning", "transformers", "stable_baselines3", "ray",
-    "matplotlib", "pyarrow", "rich", "fsspec", "distributed",
+    "matplotlib", "mcp", "pyarrow", "rich", "fsspec", "distributed",
 }  # fmt: skip
 
 MAX_FILE_LINES, MAX_FUNCTION_LINES, MAX_PARSER_LINES = 600, 60, 80

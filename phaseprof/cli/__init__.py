@@ -24,6 +24,7 @@ COMMANDS = (
     ("experiment", "phaseprof.cli.diff", "does growth follow a setting?"),
     ("snapshots", "phaseprof.cli.snapshots", "judge a folder of CUDA memory snapshots"),
     ("export", "phaseprof.cli.export", "write a run for other tools: CSV, Parquet, Perfetto, OpenMetrics, speedscope"),
+    ("mcp", "phaseprof.cli.mcp", "serve runs and snapshots to agents"),
     ("import", "phaseprof.cli.import_", "make a run of other tools' logs"),
 )
 _EPILOG = "Exit status: 0 clean, 1 leak or broken expectation, 2 wrong use, 3 too short to say."
