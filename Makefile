@@ -14,6 +14,7 @@ SHELL := /bin/sh
 PYTHON ?= $(shell sh .ci/interpreters --best)
 VENV := .venv
 BIN := $(VENV)/bin
+INTEGRATIONS := .venvs/integrations
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 # A change of the extension's source builds it again.
 METADATA := setup.cfg setup.py pyproject.toml phaseprof/native/_heap.c
@@ -41,8 +42,15 @@ test-torch: $(VENV)/.test $(VENV)/.all
 test-base:
 	sh .ci/test-base $(PYTEST) $(ARGS)
 
-integrations: $(VENV)/.test $(VENV)/.integrations
-	$(BIN)/python -m pytest -q tests/integrations $(ARGS)
+# In an environment of their own, so that the ordinary suite goes on skipping what these packages unlock.
+integrations: $(INTEGRATIONS)/.installed
+	$(INTEGRATIONS)/bin/python -m pytest -q tests/integrations tests/docs/test_docs.py -k integrations $(ARGS)
+	$(INTEGRATIONS)/bin/python tests/integrations/versions.py
+
+$(INTEGRATIONS)/.installed: $(METADATA)
+	$(PYTHON) -m venv $(INTEGRATIONS)
+	$(INTEGRATIONS)/bin/python -m pip install --quiet --quiet --disable-pip-version-check -e '.[integrations]'
+	@touch $@
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py $(ARGS)

@@ -63,6 +63,10 @@ else:
             from importlib import import_module
 
             return import_module("phaseprof.integrations")
+        if name in ("load_ipython_extension", "unload_ipython_extension"):  # what %load_ext phaseprof asks for
+            from importlib import import_module
+
+            return getattr(import_module("phaseprof.integrations.notebook"), name)
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         from importlib import import_module

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 from phaseprof.errors import UsageError
 from phaseprof.live import looks
 from phaseprof.live.loops import Generations
+from phaseprof.live.marks import Marks
 from phaseprof.live.recorder import clean_text
 from phaseprof.live.scopes import (
     DISABLED,
@@ -72,9 +73,19 @@ class Findings(tuple[Finding, ...]):
         return {"format": 1, "findings": [finding.to_dict() for finding in self]}
 
     def __str__(self) -> str:
+        return str(self._as_report())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return self._as_report()._repr_html_()
+
+    def __rich__(self) -> object:
+        return self._as_report().__rich__()
+
+    def _as_report(self) -> FindingsReport:
         from phaseprof.report.findings import build_findings
 
-        return str(self._report or build_findings(self))
+        return self._report or build_findings(self)
 
 
 class Profiler:
@@ -234,6 +245,14 @@ class Profiler:
         if self._session.enabled:
             self._session.open_end.next(index, items)
 
+    def marks(self, within: str = "") -> Marks:
+        """Return an object that marks generations and phases by calls that stand apart, for a framework's hooks.
+
+        Args:
+            within: the framework's package, by which a training that an exception ended is known to run no more.
+        """
+        return Marks(self._session, within)
+
     def watch(self, cls: type | str, expected: Expected = None) -> None:
         """Count the instances of a class, subclasses included, at the end of each generation.
 
@@ -365,6 +384,10 @@ class Profiler:
     def on_generation(self, call: Callable[[], object], *, every: int = 1) -> None:
         """Call a function at the end of every ``every``-th generation; what it raises becomes one warning."""
         self._session.hooks.add(call, every)
+
+    def on_close(self, call: Callable[[], object]) -> None:
+        """Call a function before the recording ends, when findings can be asked for; what it raises is one warning."""
+        self._session.hooks.add_at_end(call)
 
     def print_memory_trend(self, file: TextIO | None = None) -> None:
         """Print ``trend()``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from importlib.abc import Loader
 
 MAIN = "__main__"
+Then = Callable[[str], None]
 
 
 class Plan:
@@ -26,14 +27,23 @@ class Plan:
     Args:
         targets: what to instrument.
         main_names: names under which the script goes besides ``__main__``: its file's stem, or the module of ``-m``.
+        then: module name to what is called once the program has imported it.
     """
 
-    def __init__(self, targets: Sequence[Target], main_names: Sequence[str] = ()) -> None:
+    def __init__(
+        self, targets: Sequence[Target], main_names: Sequence[str] = (), then: Mapping[str, Then] | None = None
+    ) -> None:
         self._targets = list(targets)
+        self.then = dict(then or {})
         self._main_names = {MAIN, *main_names}
         self._done: set[Target] = set()
         self._replaced: dict[Target, object] = {}
         self.failures: list[UsageError] = []
+
+    @property
+    def marks_anything(self) -> bool:
+        """Whether a phase or a generation was named."""
+        return any(target.option in ("--phase", "--generation") for target in self._targets)
 
     def of_module(self, name: str) -> list[Target]:
         """The targets in one module; tracked objects are looked up when they are sized, so they are not here."""
@@ -56,6 +66,8 @@ class Plan:
             module = sys.modules.get(name)
             if module is not None:
                 self.apply(module, self.of_module(name))
+        for name in [name for name in self.then if name in sys.modules]:
+            self.then[name](name)
 
     def _getter_of(self, target: Target) -> Callable[[], object]:
         """Make a getter that looks the object up anew each time, since programs replace what they hold."""
@@ -137,7 +149,7 @@ class Finder:
     ) -> ModuleSpec | None:
         """Find a module that has targets; every other module is none of ours."""
         targets = self._plan.of_module(name)
-        if not targets:
+        if not targets and name not in self._plan.then:
             return None
         for finder in list(sys.meta_path):
             find = getattr(finder, "find_spec", None)
@@ -157,6 +169,8 @@ class Finder:
             del loader.exec_module
             execute(module)
             plan.apply(module, targets)
+            if module.__name__ in plan.then:
+                plan.then[module.__name__](module.__name__)
 
         try:
             loader.exec_module = exec_module  # type: ignore[method-assign]  # the instance's, for one call

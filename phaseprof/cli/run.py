@@ -18,10 +18,13 @@ from typing import TYPE_CHECKING
 from phaseprof import api
 from phaseprof.cli import tracebacks
 from phaseprof.cli.instructions import collect_targets
+from phaseprof.cli.loop_code import Loop
+from phaseprof.cli.looping import LoopFinder
 from phaseprof.cli.output import complain, emit
 from phaseprof.cli.outside import MAIN, Plan, installed
 from phaseprof.cli.script import Script, find_module, find_script, make_main, prepare
 from phaseprof.errors import PhaseprofError, UsageError
+from phaseprof.integrations.automatic import AFTER, put_in, what_was_used
 from phaseprof.live.settings import PREFIX, resolve
 from phaseprof.probes.typeinfo import is_a
 from phaseprof.recording.descriptors import make_private_folder
@@ -99,7 +102,10 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("run needs a program: a SCRIPT, or -m MODULE")
     first = program.words[0]
     targets = collect_targets(args, os.environ, Path.cwd())
-    plan = Plan(targets, [first, f"{first}.__main__"] if program.is_module else [Path(first).stem])
+    # Who says what a generation is need not hear it from a framework.
+    is_said = any(target.option == "--generation" for target in targets)
+    then = {} if is_said else dict.fromkeys(AFTER, put_in)
+    plan = Plan(targets, [first, f"{first}.__main__"] if program.is_module else [Path(first).stem], then)
     with _as_interpreter(), _environment(_settings(args, first)), installed(plan):
         try:
             script = _load(plan, program)
@@ -151,11 +157,19 @@ def _open_recording() -> None:
 def _record(plan: Plan, script: Script, *, quiet: bool, full: bool) -> int:
     """Run, wait for the program's threads, and print the summary whatever happened."""
     module = sys.modules[MAIN] = make_main(script)
-    status, crashed = _run_to_end(plan, script, module)
+    # Who names a phase or a generation has said what recurs.
+    finder = None if plan.marks_anything else LoopFinder(api.get_profiler().marks(), Path(script.file).parent)
+    if finder is not None:
+        finder.start()
+    try:
+        status, crashed = _run_to_end(plan, script, module)
+    finally:
+        if finder is not None:
+            finder.stop()
     # A program that crashed may not have come to the imports that are missing.
     lines = [*map(str, plan.failures)] or ([] if crashed else plan.missing())
     if not quiet and api.get_profiler().enabled and not plan.failures:
-        _print_summary(full=full)
+        _print_summary(full=full, loop=None if finder is None else finder.found)
     for line in lines:
         complain(f"phaseprof run: {line}")
     return _WRONG_USE if lines and (status == 0 or plan.failures) else status
@@ -204,10 +218,14 @@ def _exit_status(ended: SystemExit) -> int:
     return 1
 
 
-def _print_summary(*, full: bool) -> None:
+def _print_summary(*, full: bool, loop: Loop | None) -> None:
     profiler = api.get_profiler()
     profiler.print_summary(full=full)
     folder = profiler.settings.run
+    found = [] if loop is None else [f"{loop}: each turn counts as a generation; --generation names another"]
+    for line in [*what_was_used(), *found]:
+        with contextlib.suppress(ValueError):
+            emit(line)
     if folder is not None:
         with contextlib.suppress(ValueError):  # the program may have closed the stream
             emit(f"Recorded in {folder}; again: phaseprof report {folder}")

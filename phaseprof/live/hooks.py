@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 from phaseprof.interrupts import raise_the_programs
@@ -14,6 +15,7 @@ class Hooks:
     def __init__(self, warn: Callable[[str, str], None]) -> None:
         self._warn = warn
         self._calls: list[tuple[int, Callable[[], object]]] = []
+        self._at_end: list[tuple[int, Callable[[], object]]] = []
 
     def add(self, call: Callable[[], object], every: int) -> None:
         """Call ``call`` at the end of every ``every``-th generation."""
@@ -27,5 +29,19 @@ class Hooks:
                     with budget.spending("integrations", asked=True):
                         call()
                 except Exception as error:  # noqa: BLE001 - a tracker that is down is no reason to stop
+                    raise_the_programs(error)
+                    self._warn(f"an integration failed: {type(error).__name__}", f": {error}")
+
+    def add_at_end(self, call: Callable[[], object]) -> None:
+        """Call ``call`` before the recording ends; a forked child's end is none of it."""
+        self._at_end.append((os.getpid(), call))
+
+    def end(self) -> None:
+        """The recording ends."""
+        for pid, call in self._at_end:
+            if pid == os.getpid():
+                try:
+                    call()
+                except Exception as error:  # noqa: BLE001 - as above
                     raise_the_programs(error)
                     self._warn(f"an integration failed: {type(error).__name__}", f": {error}")

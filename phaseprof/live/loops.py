@@ -86,6 +86,11 @@ class OpenEnd:
         self._make = make
         self._scope: GenerationScope | DisabledScope | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether there is one to end."""
+        return self._scope is not None
+
     def next(self, index: int | str | None, items: Items) -> None:
         """End the open generation, if there is one, and begin another."""
         self.end()

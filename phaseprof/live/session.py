@@ -18,6 +18,7 @@ from phaseprof.live.hooks import Hooks
 from phaseprof.live.inspector import Inspector
 from phaseprof.live.log_lines import log_generation
 from phaseprof.live.loops import OpenEnd, shown_index
+from phaseprof.live.marks import Marks, end_stale
 from phaseprof.live.origin import written_at
 from phaseprof.live.recorder import MAX_LABELS, OVERFLOW, Recorder, not_a_label
 from phaseprof.live.sampler import Sampler, flush, marks_nothing, start_sampler
@@ -66,6 +67,7 @@ class Session:
         self._seen_this_turn: set[int] = set()
         self._outside: Visit | None = None
         self.open_end = OpenEnd(self.make_generation)
+        self.marks: weakref.WeakSet[OpenEnd | Marks] = weakref.WeakSet([self.open_end])
         self._forget_turns()
         self._start(lazy=False)
         _sessions.add(self)
@@ -88,7 +90,8 @@ class Session:
         self._turn: weakref.ref[GenerationScope] | None = None
         self._made: weakref.ref[GenerationScope] | None = None
         self._seen_this_turn.clear()
-        self.open_end.forget()
+        for one in list(self.marks):
+            one.forget()
         self._n_rounds = self._n_reports = 0
 
     def _start(self, *, lazy: bool) -> None:
@@ -323,12 +326,11 @@ class Session:
 
     def begin_generation(self, scope: GenerationScope, index: int | str | None) -> bool:
         """A declared turn begins; one inside another, or beside it in another thread, does not count."""
+        self._made = None if self._made is not None and self._made() is scope else self._made
         # One whose end was lost, to an exception on its way out, is open no more: its scope is gone.
-        if self._in_generation:
+        if self.in_generation and not end_stale(self.marks):
             self.warn("a generation inside or beside another is not counted; use profile_phase for inner loops")
             return False
-        if self._made is not None and self._made() is scope:
-            self._made = None
         self._turn = weakref.ref(scope)
         # Turns that were implied before keep their ordinals, so that no reading seems to go back in time.
         self._declared = True
@@ -349,7 +351,8 @@ class Session:
         return True
 
     @property
-    def _in_generation(self) -> bool:
+    def in_generation(self) -> bool:
+        """Whether a generation is open."""
         return self._turn is not None and self._turn() is not None
 
     def _fail_turn(self, error: BaseException) -> None:
@@ -518,7 +521,8 @@ class Session:
 
     def finish(self, *, is_asked: bool = True) -> None:
         """Complete what waits, because findings are asked for; never raises, and looks once at what is recorded."""
-        self.open_end.close()
+        for one in list(self.marks):
+            one.close()
         by_clock = self._count_by_clock()
         looked_at = (0 if by_clock else self.recorder.n_points, self._ordinal)
         if looked_at == self._looked_at:
@@ -565,6 +569,7 @@ class Session:
             self.finish(is_asked=False)
         self.enabled = False
         try:
+            self.hooks.end()
             self.write_counts(self.clock())
             if self.sampler is not None:
                 self.sampler.close()

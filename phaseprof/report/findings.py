@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 
 from phaseprof.analysis.answers import answer
 from phaseprof.analysis.clock import tick_s
@@ -12,12 +13,14 @@ from phaseprof.analysis.paths import places_of
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Finding
 from phaseprof.report.access import GENERATION_END, count_generations
+from phaseprof.report.notebook import folded, preformatted, rich_table, rich_text, table
 from phaseprof.report.text import Report, Style, count_text, entry, fit, section, wrap
 from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 
 # Below this no verdict on a series means anything.
 LEAST_READINGS = 6
 _FIELD_WIDTH = 9
+_HEAD = ("verdict", "kind", "phase", "subject", "held by", "growth")
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,20 @@ class FindingsReport(Report):
         return f"Too short to judge: a verdict needs {LEAST_READINGS} generations or more" + (
             "" if self.n_generations is None else f", {self.n_generations:,} {_were(self.n_generations)} recorded"
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the conclusion, a table, and the text when it is asked for."""
+        whole = folded("Everything", preformatted(self.render(Style())))
+        return f"<p><b>{escape(self.conclusion)}.</b></p>{table(_HEAD, self._rows())}{whole}"
+
+    def __rich__(self) -> object:
+        return rich_table(f"{self.conclusion}.", _HEAD, self._rows()) if self.entries else rich_text(str(self))
+
+    def _rows(self) -> list[list[str]]:
+        return [
+            [f.verdict, f.kind, f.phase or "", f.subject or "", "\n".join(map(str, places_of(f.holder))), slope_text(f)]
+            for f in (entry.finding for entry in self.entries)
+        ]
 
     def render(self, style: Style) -> str:
         """Lay the findings out as text."""

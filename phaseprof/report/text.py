@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from math import isfinite
 from typing import ClassVar
 
+from phaseprof.report.notebook import preformatted, rich_text
 from phaseprof.units import format_bytes, format_signed_bytes
 
 RULE_WIDTH = 70  # the width of the rules around a heading; text below may use the whole width
@@ -87,6 +88,13 @@ class Report:
 
     def __str__(self) -> str:
         return self.render(style_for(sys.stdout, os.environ))
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return preformatted(self.render(Style()))
+
+    def __rich__(self) -> object:
+        return rich_text(str(self))
 
 
 def to_plain(value: object) -> object:

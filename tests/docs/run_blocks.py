@@ -14,7 +14,10 @@ from pathlib import Path
 from pages import python_blocks
 
 # What pages may show and a base install lacks.
-OPTIONAL = ("torch", "wandb", "tensorboard", "pytest", "matplotlib", "pyarrow")
+OPTIONAL = (
+    "torch", "wandb", "tensorboard", "pytest", "matplotlib", "pyarrow", "accelerate", "deap", "evotorch",
+    "keras", "lightning", "optuna", "skorch", "stable_baselines3", "transformers",
+)  # fmt: skip
 
 
 def missing(code: str) -> list[str]:

@@ -63,9 +63,10 @@ def test_what_follows_the_first_answer_is_not_judged() -> None:
 SCRIPT = """
 import time
 kept = []
-for _ in range(26):
+def turn(_):  # called by no loop of the program's own, which would be found
     kept.append([bytearray(1000) for _ in range(2000)])
     time.sleep(0.2)
+list(map(turn, range(26)))
 """
 
 
