@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from phaseprof.live.families import HeapView
-from phaseprof.probes import arrays, heap, walk
+from phaseprof.probes import arrays, heap
 
 # Of Python's own types, those whose instances can grow.
 GROWING = ("array", "bytearray", "BytesIO")
@@ -25,17 +25,7 @@ class ArrayFamily:
 
     def pick(self, view: HeapView, wanted: Collection[int], most: int) -> list[object]:
         """Return the arrays, or views of them, that own the wanted buffers."""
-        found: list[object] = walk.find_untracked(walk.array_types())
-        locate = arrays.BufferLocator()
-        chosen: dict[int, object] = {}
-        for candidate in reversed(found):
-            buffer = locate(candidate)
-            if buffer is not None and buffer.owner_id in wanted:
-                chosen.setdefault(buffer.owner_id, candidate)
-            if len(chosen) >= most:
-                break
-        found.clear()
-        return list(reversed(chosen.values()))
+        return arrays.arrays_on(wanted, most)
 
 
 class BufferFamily:
@@ -55,7 +45,7 @@ class BufferFamily:
 
         Of ``bytes``, which do not grow and of which every program keeps tables, the first look shows none.
         """
-        now = {id(buffer): size for buffer, size in heap.find_buffers(self.subject, self.LEAST_BYTES)}
+        now = heap.buffer_sizes(self.subject, self.LEAST_BYTES)
         if self._before is None:
             self._before = now
             return {} if self.subject == "bytes" else now
@@ -63,4 +53,4 @@ class BufferFamily:
 
     def pick(self, view: HeapView, wanted: Collection[int], most: int) -> list[object]:
         """Return buffers with the wanted ids."""
-        return [b for b, _ in heap.find_buffers(self.subject, self.LEAST_BYTES) if id(b) in wanted][-most:]
+        return heap.buffers_of(self.subject, wanted)[-most:]

@@ -168,11 +168,6 @@ class Escalation:
         begins = any(one.family is not None and not one.births.has_baseline for one in followed)
         young = not complete and (self._budget.share is not None or not (begins or moved))
         with HeapView([i.family for i in followed if i.family is not None], young=young) as view:
-            if young:
-                view.young_objects()
-                if self._has_moved():  # our own list of them may set off a collection
-                    moved = True
-                    young = view.young = self._budget.share is not None
             for one in followed:
                 if one.family is None or (young and not one.family.has_young and not self._reads_whole(one)):
                     continue

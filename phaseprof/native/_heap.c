@@ -417,7 +417,7 @@ typedef struct {
     uint32_t number; /* among the kinds of a walk */
     uint32_t row; /* of a walk for sizes */
     uint8_t treatment, size_by;
-    uint8_t is_merged, is_container, has_attributes, is_followed, is_measured, is_left_out, keeps_count;
+    uint8_t is_merged, is_container, has_attributes, is_followed, is_measured, is_left_out, keeps_count, is_deque;
 } Kind;
 
 typedef struct {
@@ -653,6 +653,7 @@ make_kind(const Types *types, Kind *kind, PyTypeObject *type)
     kind->has_attributes = kind->treatment != MODULE && kind->treatment != CLASS &&
                            ((type->tp_flags & HAS_MANAGED_DICT) || type->tp_dictoffset != 0);
     kind->is_measured = is_derived_of_any(type, types->measured) != 0;
+    kind->is_deque = type == types->deque;
     kind->is_left_out = is_derived_of_any(type, types->left_out) || is_ours(type);
     /* What may be shown twice: by the items and the collector's view of a dict, by a frame and its generator. */
     kind->keeps_count = !(kind->treatment == DICT && type != &PyDict_Type) && type != &PyGen_Type &&
@@ -752,7 +753,10 @@ typedef struct {
     size_t n_sizes, sizes_room;
     uint64_t n_met;
     double end; /* of the time allowed, 0 for no limit */
+    clockid_t clock;
     uint64_t objects_at_most;
+    Py_ssize_t widest; /* own bytes of the largest container that is looked into; -1: any */
+    const Set *known; /* what earlier parts of a sizing have met, NULL for none */
     Map wanted;
     /* of the object that is being expanded */
     uint32_t row, node, keeps_count, ordinal, is_many;
@@ -769,11 +773,17 @@ block_free(Block *block)
 }
 
 static double
-now(void)
+read_clock(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double
+now(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
 }
 
 static void
@@ -820,6 +830,8 @@ walk_make(size_t expected)
         return NULL;
     }
     walk->memo_parent = NONE;
+    walk->widest = -1;
+    walk->clock = CLOCK_MONOTONIC;
     return walk;
 }
 
@@ -1152,7 +1164,8 @@ meet(Walk *walk, const Edge *edge)
     }
     int is_small;
     if (walk->is_for_sizes) {
-        if (kind->is_left_out || (kind->type == &PyFunction_Type && !is_inner_function(object))) {
+        if (kind->is_left_out || (kind->type == &PyFunction_Type && !is_inner_function(object)) ||
+            (walk->known != NULL && set_has(walk->known, (uintptr_t)object))) {
             return;
         }
         if (walk->objects_at_most && walk->n_met >= walk->objects_at_most) {
@@ -1459,12 +1472,6 @@ send_local(void *arg, PyObject *name, PyObject *value)
     send(arg, value, position_of_name(name));
 }
 
-static inline int
-can_be_followed(const Kind *kind, PyObject *object)
-{
-    return kind->is_followed && (kind->type->tp_is_gc == NULL || kind->type->tp_is_gc(object));
-}
-
 static int
 put_object(PyObject ***array, size_t *n, size_t *room, PyObject *object)
 {
@@ -1473,6 +1480,139 @@ put_object(PyObject ***array, size_t *n, size_t *room, PyObject *object)
     }
     (*array)[(*n)++] = object;
     return 0;
+}
+
+/* ------------------------------------------------------------------------------------------------------------------ */
+/* Running functions. */
+
+typedef struct {
+    PyObject **objects;
+    size_t n, room;
+} Objects;
+
+static int
+starts_with(PyObject *text, PyObject *prefix)
+{
+    return PyUnicode_Tailmatch(text, prefix, 0, PY_SSIZE_T_MAX, -1) == 1;
+}
+
+/* Say whether a frame runs code of ours: of the first folder, but not of the second. */
+static int
+is_own_frame(PyFrameObject *frame, PyObject *folders)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    PyObject *name = code->co_filename;
+    int is_own = starts_with(name, PyTuple_GET_ITEM(folders, 0)) && !starts_with(name, PyTuple_GET_ITEM(folders, 1));
+    Py_DECREF(code);
+    return is_own;
+}
+
+static void
+reverse(PyObject **objects, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        PyObject *object = objects[i];
+        objects[i] = objects[n - 1 - i];
+        objects[n - 1 - i] = object;
+    }
+}
+
+typedef struct {
+    Objects program, own; /* each thread's frames from the outermost on; what is put here is referred to */
+} Frames;
+
+static int
+list_frames_of(Frames *frames, PyThreadState *thread, PyObject *folders)
+{
+    size_t first = frames->program.n;
+    PyFrameObject *frame = PyThreadState_GetFrame(thread);
+    while (frame != NULL) {
+        Objects *objects = is_own_frame(frame, folders) ? &frames->own : &frames->program;
+        if (put_object(&objects->objects, &objects->n, &objects->room, (PyObject *)frame) < 0) {
+            Py_DECREF(frame);
+            return -1;
+        }
+        frame = PyFrame_GetBack(frame);
+    }
+    reverse(frames->program.objects + first, frames->program.n - first);
+    return 0;
+}
+
+/* List the frames of all threads, the oldest thread first.  No collection may begin, since frames are made. */
+static int
+list_frames(Frames *frames, PyObject *folders)
+{
+    PyThreadState *newest = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    size_t n = 0, i = 0;
+    for (PyThreadState *thread = newest; thread != NULL; thread = PyThreadState_Next(thread)) {
+        n++;
+    }
+    PyThreadState **threads = malloc((n + 1) * sizeof(PyThreadState *));
+    if (threads == NULL) {
+        return -1;
+    }
+    for (PyThreadState *thread = newest; thread != NULL && i < n; thread = PyThreadState_Next(thread)) {
+        threads[i++] = thread;
+    }
+    int failed = 0;
+    while (i-- > 0 && !failed) {
+        failed = list_frames_of(frames, threads[i], folders) < 0;
+    }
+    free(threads);
+    return failed ? -1 : 0;
+}
+
+static void
+frames_free(Frames *frames)
+{
+    for (size_t i = 0; i < frames->program.n; i++) {
+        Py_DECREF(frames->program.objects[i]);
+    }
+    for (size_t i = 0; i < frames->own.n; i++) {
+        Py_DECREF(frames->own.objects[i]);
+    }
+    free(frames->program.objects);
+    free(frames->own.objects);
+}
+
+static PyObject *
+name_of_function(PyCodeObject *code)
+{
+#if PY_VERSION_HEX >= 0x030B0000
+    return code->co_qualname;
+#else
+    return code->co_name;
+#endif
+}
+
+/* Return where the last part of a path begins. */
+static Py_ssize_t
+base_of(PyObject *path)
+{
+    Py_ssize_t length = PyUnicode_GET_LENGTH(path), at = length;
+    while (at > 0 && PyUnicode_READ_CHAR(path, at - 1) != '/') {
+        at--;
+    }
+    return at;
+}
+
+/* Return the name of a running function as a root, `file.py function()`: a new reference. */
+static PyObject *
+name_of_frame(PyObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode((PyFrameObject *)frame);
+    PyObject *path = code->co_filename;
+    PyObject *file = PyUnicode_Substring(path, base_of(path), PyUnicode_GET_LENGTH(path));
+    PyObject *name = file == NULL ? NULL : PyUnicode_FromFormat("%U %U()", file, name_of_function(code));
+    Py_XDECREF(file);
+    Py_DECREF(code);
+    return name;
+}
+
+static inline int
+can_be_followed(const Kind *kind, PyObject *object)
+{
+    return kind->is_followed && (kind->type->tp_is_gc == NULL || kind->type->tp_is_gc(object));
 }
 
 static void
@@ -1559,6 +1699,20 @@ expand(Walk *walk, PyObject *object, uint32_t row, uint32_t node)
     }
 }
 
+/* Return about how many bytes the table of a container takes, from which the number of its items follows. */
+static Py_ssize_t
+table_bytes(const Kind *kind, PyObject *object)
+{
+    Py_ssize_t bytes = plain_bytes(kind, object);
+    if (bytes >= 0) {
+        return bytes;
+    }
+    if (kind->treatment == DICT) {
+        return PyDict_GET_SIZE(object) * 3 * (Py_ssize_t)sizeof(void *);
+    }
+    return kind->is_deque ? Py_SIZE(object) * (Py_ssize_t)sizeof(void *) : 0;
+}
+
 static void
 expand_for_size(Walk *walk, PyObject *object, uint32_t row)
 {
@@ -1577,6 +1731,10 @@ expand_for_size(Walk *walk, PyObject *object, uint32_t row)
     count_bytes(walk, kind, object, held.bytes, row, NONE);
     if (kind->is_measured) {
         note_measured(walk, object, row);
+    }
+    if (walk->widest >= 0 && kind->is_followed && table_bytes(kind, object) > walk->widest) {
+        walk->is_partial = 1;
+        return;
     }
     if (kind->treatment == ARRAY) {
         PyObject *base = FIELD(PyObject *, object, ARRAY_BASE);
@@ -1607,7 +1765,7 @@ expand_for_size(Walk *walk, PyObject *object, uint32_t row)
 static int
 is_time_over(Walk *walk)
 {
-    if (walk->taken % CLOCK_EVERY == 0 && walk->end != 0 && now() > walk->end) {
+    if (walk->taken % CLOCK_EVERY == 0 && walk->end != 0 && read_clock(walk->clock) > walk->end) {
         walk->is_partial = 1;
     }
     return walk->is_partial;
@@ -1637,7 +1795,7 @@ prefetch_behind(PyObject *object)
 static void
 follow(Walk *walk)
 {
-    if (walk->end != 0 && now() > walk->end) {
+    if (walk->end != 0 && read_clock(walk->clock) > walk->end) {
         walk->is_partial = 1;
     }
     while (!walk->failed && !walk->is_partial) {
@@ -1711,16 +1869,6 @@ keep_unmet(const Walk *walk, Left *left, PyObject **some, size_t n)
         }
     }
     return 0;
-}
-
-static void
-reverse(PyObject **objects, size_t n)
-{
-    for (size_t i = 0; i < n / 2; i++) {
-        PyObject *object = objects[i];
-        objects[i] = objects[n - 1 - i];
-        objects[n - 1 - i] = object;
-    }
 }
 
 #define BATCH 64
@@ -2148,21 +2296,84 @@ skip_addresses(Walk *walk, const Py_buffer *addresses)
 }
 
 static void
+begin_at(Walk *walk, PyObject *object, uint64_t place)
+{
+    uint32_t row = walk->failed ? NONE : root_row(walk, place);
+    int is_new = row == NONE ? 0 : set_add(&walk->seen, (uintptr_t)object);
+    if (is_new < 0) {
+        walk->failed = 1;
+    }
+    if (is_new > 0) {
+        walk->n_met++;
+        walk->sums[row].n_objects++;
+        queue_node(walk, object, row, NONE);
+    }
+}
+
+static void
 begin(Walk *walk, PyObject *starts, const uint64_t *places)
 {
-    for (Py_ssize_t i = 0; !walk->failed && i < PyList_GET_SIZE(starts); i++) {
-        PyObject *object = PyList_GET_ITEM(starts, i);
-        uint32_t row = root_row(walk, places[i]);
-        int is_new = row == NONE ? 0 : set_add(&walk->seen, (uintptr_t)object);
-        if (is_new < 0) {
-            walk->failed = 1;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(starts); i++) {
+        begin_at(walk, PyList_GET_ITEM(starts, i), places[i]);
+    }
+}
+
+/* Return the place of a running function, as roots.place_of does. */
+static uint64_t
+place_of_frame(PyObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode((PyFrameObject *)frame);
+    PyObject *path = code->co_filename;
+    uint64_t hash = hash_bytes(HASH_START, "frame ");
+    for (Py_ssize_t i = base_of(path); i < PyUnicode_GET_LENGTH(path); i++) {
+        hash = (hash ^ PyUnicode_READ_CHAR(path, i)) * 0x100000001B3ull;
+    }
+    hash = hash_bytes(hash_points(hash_bytes(hash, " "), name_of_function(code)), "()");
+    Py_DECREF(code);
+    return mixed(hash);
+}
+
+static void
+begin_at_frames(Walk *walk, const Frames *frames)
+{
+    for (size_t i = 0; i < frames->program.n; i++) {
+        begin_at(walk, frames->program.objects[i], place_of_frame(frames->program.objects[i]));
+    }
+}
+
+/* Begin at the modules of some names, and at the running functions after the first of them. */
+static void
+begin_whole(Walk *walk, PyObject *names, const uint64_t *places, Py_ssize_t n_before, const Frames *frames)
+{
+    PyObject *modules = PyImport_GetModuleDict();
+    for (Py_ssize_t i = 0; i <= PyList_GET_SIZE(names); i++) {
+        if (i == n_before) {
+            begin_at_frames(walk, frames);
         }
-        if (is_new > 0) {
-            walk->n_met++;
-            walk->sums[row].n_objects++;
-            queue_node(walk, object, row, NONE);
+        if (i < PyList_GET_SIZE(names)) {
+            PyObject *module = PyDict_GetItemWithError(modules, PyList_GET_ITEM(names, i));
+            if (module != NULL && PyType_IsSubtype(Py_TYPE(module), &PyModule_Type)) {
+                begin_at(walk, module, places[i]);
+            }
         }
     }
+}
+
+/* Return (place, name) of each running function. */
+static PyObject *
+roots_of_frames(const Frames *frames)
+{
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < frames->program.n; i++) {
+        PyObject *frame = frames->program.objects[i], *name = name_of_frame(frame);
+        PyObject *item = name == NULL ? NULL
+                                      : Py_BuildValue("(KN)", (unsigned long long)place_of_frame(frame), name);
+        if (item == NULL || PyList_Append(list, item) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(item);
+    }
+    return list;
 }
 
 static PyObject *
@@ -2201,31 +2412,38 @@ answer_places(Walk *walk)
 }
 
 PyDoc_STRVAR(places_doc,
-             "places(starts, places, skip, containers, array, measured, trusted, ends, limit_s, wanted)\n--\n\n"
-             "Walk the heap by place; see places.py, which calls it.\n\n"
-             "starts: list of objects; places: their uint64 numbers, as bytes; skip: uint64 addresses, as bytes;\n"
-             "ends: bytes of two numbers, for what C holds and what only rings hold, empty to leave both out;\n"
-             "limit_s: 0 for none; wanted: None, or numbers of places, as bytes, to which paths are returned.");
+             "places(starts, places, names, n_before, folders, skip, containers, array, measured, trusted, ends, limit_s,\n"
+             "       wanted)\n--\n\n"
+             "Walk the heap by place; see in_c.py, which calls it.\n\n"
+             "starts: list of objects; names: None, or the modules to begin at in their stead, and at running functions\n"
+             "after the first n_before of them; places: uint64 numbers of either, as bytes; folders: where code of ours\n"
+             "is, and what in it is not; skip: uint64 addresses, as bytes; ends: bytes of two numbers, for what C holds\n"
+             "and what only rings hold, empty to leave both out; limit_s: 0 for none; wanted: None, or numbers of places,\n"
+             "as bytes, to which paths are returned.");
 
 static PyObject *
 heap_places(PyObject *self, PyObject *args)
 {
-    PyObject *starts, *containers, *array, *measured, *trusted, *answer = NULL, *nothing = NULL;
+    PyObject *starts, *names, *folders, *containers, *array, *measured, *trusted, *answer = NULL, *nothing = NULL;
     Py_buffer places, skip, ends, wanted;
+    Py_ssize_t n_before;
     double limit_s;
     wanted.obj = NULL;
-    if (!PyArg_ParseTuple(args, "O!y*y*OOOOy*dz*", &PyList_Type, &starts, &places, &skip, &containers, &array,
-                          &measured, &trusted, &ends, &limit_s, &wanted)) {
+    if (!PyArg_ParseTuple(args, "O!y*OnO!y*OOOOy*dz*", &PyList_Type, &starts, &places, &names, &n_before, &PyTuple_Type,
+                          &folders, &skip, &containers, &array, &measured, &trusted, &ends, &limit_s, &wanted)) {
         return NULL;
     }
     Generation *generations = NULL;
+    Frames frames = {0};
+    int is_collecting = PyGC_Disable(), is_whole = names != Py_None;
     Walk *walk = walk_make(1 << 16);
     nothing = PyTuple_New(0);
     if (walk == NULL || nothing == NULL || read_types(&walk->types, containers, array, measured, nothing, trusted) < 0) {
         goto done;
     }
-    if (places.len != PyList_GET_SIZE(starts) * 8) {
-        PyErr_SetString(PyExc_ValueError, "places must have one number for each start");
+    if ((is_whole && !PyList_Check(names)) || places.len != PyList_GET_SIZE(is_whole ? names : starts) * 8 ||
+        PyTuple_GET_SIZE(folders) != 2) {
+        PyErr_SetString(PyExc_ValueError, "places must have one number for each start or name, and folders two texts");
         goto done;
     }
     if (find_generations(&generations) < 0) {
@@ -2243,7 +2461,19 @@ heap_places(PyObject *self, PyObject *args)
     if (skip_addresses(walk, &skip) < 0) {
         goto done;
     }
-    begin(walk, starts, places.buf);
+    if (list_frames(&frames, folders) < 0) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    for (size_t i = 0; i < frames.own.n && !walk->failed; i++) {
+        walk->failed = set_add(&walk->seen, (uintptr_t)frames.own.objects[i]) < 0;
+    }
+    if (is_whole) {
+        begin_whole(walk, names, places.buf, n_before, &frames);
+    }
+    else {
+        begin(walk, starts, places.buf);
+    }
     follow(walk);
     if (ends.len == 16 && !walk->is_partial && !walk->failed) {
         walk_left(walk, generations, ((const uint64_t *)ends.buf)[0], ((const uint64_t *)ends.buf)[1]);
@@ -2255,7 +2485,14 @@ heap_places(PyObject *self, PyObject *args)
     else {
         answer = answer_places(walk);
     }
+    if (answer != NULL && is_whole) {
+        answer = Py_BuildValue("(NN)", answer, roots_of_frames(&frames));
+    }
 done:
+    frames_free(&frames);
+    if (is_collecting) {
+        PyGC_Enable();
+    }
     if (walk != NULL) {
         walk_free(walk);
     }
@@ -2269,9 +2506,74 @@ done:
     return answer;
 }
 
+PyDoc_STRVAR(known_doc, "known()\n--\n\nReturn an empty set of addresses, for learn() and deep_size().");
+PyDoc_STRVAR(learn_doc, "learn(known, addresses)\n--\n\nAdd addresses to a set that known() made.");
+
+static const char known_name[] = "phaseprof.native._heap.known";
+
+static void
+known_free(PyObject *capsule)
+{
+    Set *set = PyCapsule_GetPointer(capsule, known_name);
+    set_free(set);
+    free(set);
+}
+
+static PyObject *
+heap_known(PyObject *self, PyObject *Py_UNUSED(ignored))
+{
+    Set *set = malloc(sizeof(Set));
+    if (set == NULL || set_make(set, 1 << 12) < 0) {
+        free(set);
+        return PyErr_NoMemory();
+    }
+    PyObject *capsule = PyCapsule_New(set, known_name, known_free);
+    if (capsule == NULL) {
+        set_free(set);
+        free(set);
+    }
+    return capsule;
+}
+
+static PyObject *
+heap_learn(PyObject *self, PyObject *args)
+{
+    PyObject *capsule;
+    Py_buffer addresses;
+    if (!PyArg_ParseTuple(args, "Oy*", &capsule, &addresses)) {
+        return NULL;
+    }
+    Set *set = PyCapsule_GetPointer(capsule, known_name);
+    int failed = set == NULL;
+    for (Py_ssize_t i = 0; !failed && i < addresses.len / 8; i++) {
+        if (set_add(set, (uintptr_t)((const uint64_t *)addresses.buf)[i]) < 0) {
+            PyErr_NoMemory();
+            failed = 1;
+        }
+    }
+    PyBuffer_Release(&addresses);
+    return failed ? NULL : Py_NewRef(Py_None);
+}
+
+/* Return the addresses that a walk met, packed. */
+static PyObject *
+addresses_of(const Set *set)
+{
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(set->used * sizeof(uintptr_t)));
+    char *to = bytes == NULL ? NULL : PyBytes_AS_STRING(bytes);
+    for (size_t i = 0; to != NULL && i <= set->mask; i++) {
+        if (set->slots[i]) {
+            memcpy(to, &set->slots[i], sizeof(uintptr_t));
+            to += sizeof(uintptr_t);
+        }
+    }
+    return bytes;
+}
+
 PyDoc_STRVAR(deep_size_doc,
-             "deep_size(objects, skip, containers, array, measured, left_out, trusted, limit_s, max_objects, keep)\n--\n\n"
-             "Add up what objects reach by type; see sizes.py, which calls it.");
+             "deep_size(objects, skip, containers, array, measured, left_out, trusted, limit_s, max_objects, keep, widest,\n"
+             "          known, is_cpu_time)\n--\n\n"
+             "Add up what objects reach by type; see deep.py, which calls it.");
 
 static PyObject *
 answer_sizes(Walk *walk)
@@ -2310,7 +2612,9 @@ answer_sizes(Walk *walk)
                                                 (Py_ssize_t)(walk->n_sizes * sizeof(uintptr_t)));
     PyObject *answer = NULL;
     if (measured != NULL && foreign != NULL && names != NULL && by_type != NULL && sizes != NULL) {
-        answer = Py_BuildValue("(OOOOi)", by_type, measured, foreign, sizes, walk->is_partial);
+        PyObject *met = walk->known == NULL ? PyBytes_FromStringAndSize(NULL, 0) : addresses_of(&walk->seen);
+        answer = met == NULL ? NULL
+                             : Py_BuildValue("(OOOONi)", by_type, measured, foreign, sizes, met, walk->is_partial);
     }
     Py_XDECREF(measured);
     Py_XDECREF(foreign);
@@ -2323,14 +2627,19 @@ answer_sizes(Walk *walk)
 static PyObject *
 heap_deep_size(PyObject *self, PyObject *args)
 {
-    PyObject *objects, *containers, *array, *measured, *left_out, *trusted, *answer = NULL;
+    PyObject *objects, *containers, *array, *measured, *left_out, *trusted, *known, *answer = NULL;
     Py_buffer skip;
     double limit_s;
     unsigned long long max_objects;
-    int keeps_sizes;
-    if (!PyArg_ParseTuple(args, "O!y*OOOOOdKp", &PyList_Type, &objects, &skip, &containers, &array, &measured,
-                          &left_out, &trusted, &limit_s, &max_objects, &keeps_sizes)) {
+    Py_ssize_t widest;
+    int keeps_sizes, is_cpu_time;
+    if (!PyArg_ParseTuple(args, "O!y*OOOOOdKpnOp", &PyList_Type, &objects, &skip, &containers, &array, &measured,
+                          &left_out, &trusted, &limit_s, &max_objects, &keeps_sizes, &widest, &known, &is_cpu_time)) {
         return NULL;
+    }
+    if (known != Py_None && !PyCapsule_IsValid(known, known_name)) {
+        PyBuffer_Release(&skip);
+        return PyErr_Format(PyExc_TypeError, "known must be what known() made (got %.100s)", Py_TYPE(known)->tp_name);
     }
     Walk *walk = walk_make(1 << 10);
     if (walk != NULL && read_types(&walk->types, containers, array, measured, left_out, trusted) == 0 &&
@@ -2338,8 +2647,11 @@ heap_deep_size(PyObject *self, PyObject *args)
         walk->is_for_sizes = 1;
         walk->keeps_sizes = keeps_sizes;
         walk->types.enters_classes = 1;
-        walk->end = limit_s > 0 ? now() + limit_s : 0;
+        walk->clock = is_cpu_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+        walk->end = limit_s > 0 ? read_clock(walk->clock) + limit_s : 0;
         walk->objects_at_most = max_objects;
+        walk->widest = widest;
+        walk->known = known == Py_None ? NULL : PyCapsule_GetPointer(known, known_name);
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects); i++) {
             send(walk, PyList_GET_ITEM(objects, i), 0);
         }
@@ -2377,6 +2689,53 @@ each_tracked(Generation *generations, object_action action, void *arg)
             front = next;
             back = PREV(back);
         }
+    }
+}
+
+/* Go through the lists with a batch ahead, for what reads more of an object than its head. */
+static void
+each_tracked_ahead(Generation *generations, object_action action, void *arg)
+{
+    PyObject *batch[BATCH];
+    for (int i = 0; i < N_GENERATIONS; i++) {
+        Link *head = &generations[i].head, *front = NEXT(head), *back = PREV(head);
+        int is_over = front == head;
+        while (!is_over) {
+            size_t n = 0;
+            while (n + 1 < BATCH && !is_over) {
+                Link *next = NEXT(front), *previous = PREV(back);
+                batch[n++] = OBJECT_OF(front);
+                PREFETCH((char *)OBJECT_OF(front) + 48);
+                is_over = front == back;
+                if (!is_over) {
+                    batch[n++] = OBJECT_OF(back);
+                    PREFETCH((char *)OBJECT_OF(back) + 48);
+                    is_over = next == back;
+                }
+                front = next;
+                back = previous;
+            }
+            for (size_t k = 0; k < n; k++) {
+                prefetch_behind(batch[k]);
+            }
+            for (size_t k = 0; k < n; k++) {
+                action(arg, batch[k]);
+            }
+        }
+    }
+}
+
+/* Go through one list from its beginning. */
+static inline void
+each_in_order(Generation *generation, object_action action, void *arg)
+{
+    Link *head = &generation->head;
+    for (Link *at = NEXT(head); at != head;) {
+        Link *next = NEXT(at);
+        PREFETCH(next);
+        PREFETCH((char *)next + 64);
+        action(arg, OBJECT_OF(at));
+        at = next;
     }
 }
 
@@ -2572,6 +2931,1168 @@ heap_local_values(PyObject *self, PyObject *frame)
     return locals.values;
 }
 
+/* ------------------------------------------------------------------------------------------------------------------ */
+/* Looks: at what the collector tracks, and at what it does not track behind that, in no order and by no path. */
+
+/* What is done with the objects of one exact type. */
+enum { IS_ADDED_UP = 1, IS_RECORDED = 2, IS_HANDED_OUT = 4, IS_ARRAY = 8, IS_DETAILED = 16, HAS_LENGTH = 32, LEADS_ON = 64 };
+
+typedef struct {
+    PyTypeObject *type;
+    uint8_t action;
+    int64_t n, bytes;
+    Kind kind;
+} Interest;
+
+typedef struct {
+    uintptr_t type;
+    uint64_t count;
+    uint32_t interest; /* number of it and one, 0 for none */
+    uint32_t is_module;
+} Met; /* a type */
+
+typedef struct {
+    int64_t interest, address, length, bytes;
+} Recorded;
+
+typedef struct {
+    PyObject *object;
+    uint32_t interest;
+} Sized; /* an object whose own bytes are asked for when all were met */
+
+typedef struct {
+    int64_t owner, bytes, viewed, is_met, address, span;
+    PyObject *widest;
+} Owner; /* of the memory of arrays */
+
+typedef struct {
+    Interest *interests;
+    size_t n_interests;
+    Met *met;
+    size_t mask, n_met;
+    Types types;
+    PyObject *nothing;
+    int elsize_at, flags_at;
+    int goes_deep, shows_keys, has_wanted, failed, is_partial;
+    Set skipped, seen, wanted;
+    PyObject *ring[RING];
+    unsigned ring_at, ring_used;
+    Objects pending, foreign, structured, handed;
+    Sized *sized;
+    size_t n_sized, sized_room;
+    Recorded *records;
+    size_t n_records, records_room;
+    Owner *owners;
+    size_t n_owners, owners_room;
+    Map owner_of;
+    uint64_t n_arrays, n_done;
+    Py_ssize_t min_length, min_bytes;
+    double end;
+} Look;
+
+static void
+look_free(Look *look)
+{
+    free(look->interests);
+    free(look->met);
+    set_free(&look->skipped);
+    set_free(&look->seen);
+    set_free(&look->wanted);
+    free(look->pending.objects);
+    free(look->foreign.objects);
+    free(look->structured.objects);
+    free(look->handed.objects);
+    free(look->sized);
+    free(look->records);
+    free(look->owners);
+    map_free(&look->owner_of);
+    Py_XDECREF(look->nothing);
+}
+
+static inline Met *
+met_at(const Look *look, uintptr_t type)
+{
+    size_t at = (size_t)(((uint64_t)(type >> 4) * 0x9E3779B97F4A7C15ull) >> 40) & look->mask;
+    while (look->met[at].type && look->met[at].type != type) {
+        at = (at + 1) & look->mask;
+    }
+    return &look->met[at];
+}
+
+static int
+met_grow(Look *look)
+{
+    Look larger = *look;
+    larger.mask = look->mask * 2 + 1;
+    larger.met = calloc(larger.mask + 1, sizeof(Met));
+    if (larger.met == NULL) {
+        return -1;
+    }
+    for (size_t i = 0; i <= look->mask; i++) {
+        if (look->met[i].type) {
+            *met_at(&larger, look->met[i].type) = look->met[i];
+        }
+    }
+    free(look->met);
+    look->met = larger.met;
+    look->mask = larger.mask;
+    return 0;
+}
+
+static Met *
+met_add(Look *look, uintptr_t type)
+{
+    Met *met = met_at(look, type);
+    if (LIKELY(met->type != 0)) {
+        return met;
+    }
+    if (look->n_met * 2 > look->mask) {
+        if (met_grow(look) < 0) {
+            look->failed = 1;
+            return NULL;
+        }
+        met = met_at(look, type);
+    }
+    met->type = type;
+    look->n_met++;
+    return met;
+}
+
+static int
+add_interest(Look *look, PyTypeObject *type, uint8_t action)
+{
+    Met *met = met_add(look, (uintptr_t)type);
+    if (met == NULL) {
+        return -1;
+    }
+    if (met->interest) {
+        look->interests[met->interest - 1].action |= action;
+        return 0;
+    }
+    Interest *interest = &look->interests[look->n_interests++];
+    *interest = (Interest){.type = type, .action = action};
+    make_kind(&look->types, &interest->kind, type);
+    met->interest = (uint32_t)look->n_interests;
+    return 0;
+}
+
+static int
+is_unfinished(PyObject *object)
+{
+    if (PyTuple_CheckExact(object)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(object); i++) {
+            if (PyTuple_GET_ITEM(object, i) == NULL) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+static void
+keep(Look *look, Objects *objects, PyObject *object)
+{
+    if (put_object(&objects->objects, &objects->n, &objects->room, object) < 0) {
+        look->failed = 1;
+    }
+}
+
+/* Return the number of items, 0 for types of which it is not asked: their method might be the program's. */
+static Py_ssize_t
+length_of(const Interest *interest, PyObject *object)
+{
+    PyTypeObject *type = interest->type;
+    if (!(interest->action & HAS_LENGTH)) {
+        return 0;
+    }
+    if (PyType_HasFeature(type, Py_TPFLAGS_DICT_SUBCLASS)) {
+        return PyDict_GET_SIZE(object);
+    }
+    return type->tp_as_sequence->sq_length(object);
+}
+
+static void
+add_size(Look *look, Interest *interest, PyObject *object, Py_ssize_t bytes)
+{
+    if (interest->action & IS_ADDED_UP) {
+        interest->n++;
+        interest->bytes += bytes;
+    }
+    if (interest->action & IS_RECORDED && bytes + interest->kind.header >= look->min_bytes) {
+        if (make_room(&look->records, look->n_records, &look->records_room, sizeof(Recorded)) < 0) {
+            look->failed = 1;
+            return;
+        }
+        look->records[look->n_records++] = (Recorded){interest - look->interests, (int64_t)(intptr_t)object,
+                                                      length_of(interest, object), bytes};
+    }
+}
+
+/* Every character takes at most four bytes, and what lies before them at most 128. */
+#define HEAD_AT_MOST 128
+
+static void
+measure_later(Look *look, Interest *interest, PyObject *object)
+{
+    if (interest->type == &PyUnicode_Type && !(interest->action & IS_ADDED_UP) &&
+        4 * PyUnicode_GET_LENGTH(object) + HEAD_AT_MOST < look->min_bytes) {
+        return;
+    }
+    if (make_room(&look->sized, look->n_sized, &look->sized_room, sizeof(Sized)) < 0) {
+        look->failed = 1;
+        return;
+    }
+    look->sized[look->n_sized++] = (Sized){object, (uint32_t)(interest - look->interests)};
+}
+
+static void
+measure_now(Look *look, Interest *interest, PyObject *object)
+{
+    if (interest->action & IS_RECORDED && !(interest->action & IS_ADDED_UP) &&
+        (length_of(interest, object) < look->min_length ||
+         (look->has_wanted && !set_has(&look->wanted, (uintptr_t)object)))) {
+        return;
+    }
+    Py_ssize_t bytes = plain_bytes(&interest->kind, object);
+    if (bytes < 0) {
+        measure_later(look, interest, object);
+    }
+    else {
+        add_size(look, interest, object, bytes);
+    }
+}
+
+/* Ask the types of what was left; see ask_for_bytes. */
+static void
+measure_rest(Look *look)
+{
+    for (size_t i = 0; i < look->n_sized && !look->failed; i++) {
+        Interest *interest = &look->interests[look->sized[i].interest];
+        PyObject *method = interest->kind.sizeof_method, *object = look->sized[i].object;
+        PyMethodDef *def = ((PyMethodDescrObject *)method)->d_method;
+        PyObject *answer = def->ml_flags == METH_NOARGS ? def->ml_meth(object, NULL)
+                                                        : PyObject_CallOneArg(method, object);
+        Py_ssize_t bytes = answer == NULL ? 0 : PyLong_AsSsize_t(answer);
+        Py_XDECREF(answer);
+        if (PyErr_Occurred()) {
+            PyErr_Clear();
+            bytes = 0;
+        }
+        add_size(look, interest, object, bytes);
+    }
+}
+
+static void look_at_referent(Look *look, PyObject *object);
+
+static inline void
+look_ahead(Look *look, PyObject *object)
+{
+    if (object == NULL || object == Py_None) {
+        return;
+    }
+    PREFETCH(object);
+    PyObject *due = look->ring[look->ring_at];
+    look->ring[look->ring_at] = object;
+    look->ring_at = (look->ring_at + 1) % RING;
+    if (LIKELY(look->ring_used == RING)) {
+        look_at_referent(look, due);
+    }
+    else {
+        look->ring_used++;
+    }
+}
+
+static void
+look_drain(Look *look)
+{
+    while (look->ring_used) {
+        PyObject *due = look->ring[(look->ring_at + RING - look->ring_used) % RING];
+        look->ring_used--;
+        look_at_referent(look, due);
+    }
+}
+
+static int64_t
+array_bytes(const Look *look, PyObject *array)
+{
+    PyObject *dtype = FIELD(PyObject *, array, ARRAY_DTYPE);
+    int64_t bytes = look->elsize_at == 32 ? FIELD(int32_t, dtype, 32) : FIELD(int64_t, dtype, look->elsize_at);
+    for (int i = 0; i < FIELD(int, array, ARRAY_N_DIMENSIONS); i++) {
+        bytes *= FIELD(Py_ssize_t *, array, ARRAY_DIMENSIONS)[i];
+    }
+    return bytes;
+}
+
+static int
+is_looked_at_as_array(const Look *look, PyObject *object)
+{
+    const Met *met = met_at(look, (uintptr_t)Py_TYPE(object));
+    return met->interest && look->interests[met->interest - 1].action & IS_ARRAY;
+}
+
+static Owner *
+owner_at(Look *look, PyObject *owner)
+{
+    const Entry *entry = map_find(&look->owner_of, (uint64_t)(uintptr_t)owner);
+    if (entry->key) {
+        return &look->owners[entry->value];
+    }
+    if (make_room(&look->owners, look->n_owners, &look->owners_room, sizeof(Owner)) < 0 ||
+        map_put(&look->owner_of, (uint64_t)(uintptr_t)owner, (uint32_t)look->n_owners) < 0) {
+        look->failed = 1;
+        return NULL;
+    }
+    Owner *made = &look->owners[look->n_owners++];
+    *made = (Owner){.owner = (int64_t)(intptr_t)owner, .bytes = array_bytes(look, owner), .span = -1,
+                    .address = (int64_t)(intptr_t)FIELD(char *, owner, ARRAY_DATA)};
+    PyObject *dtype = FIELD(PyObject *, owner, ARRAY_DTYPE);
+    int number = FIELD(int, dtype, DTYPE_NUMBER);
+    if (look->goes_deep && number == NUMBER_OF_OBJECT) {
+        keep(look, &look->pending, owner);
+    }
+    else if (look->goes_deep && number == NUMBER_OF_VOID && FIELD(uint8_t, dtype, look->flags_at) & 1) {
+        keep(look, &look->structured, owner);
+    }
+    return made;
+}
+
+static void
+look_at_array(Look *look, const Interest *interest, PyObject *array)
+{
+    PyObject *last = array, *base;
+    while ((base = FIELD(PyObject *, last, ARRAY_BASE)) != NULL && is_looked_at_as_array(look, base)) {
+        last = base;
+    }
+    look->n_arrays++;
+    if (base != NULL) {
+        keep(look, &look->foreign, array);
+        return;
+    }
+    Owner *owner = set_has(&look->skipped, (uintptr_t)last) ? NULL : owner_at(look, last);
+    if (owner == NULL) {
+        return;
+    }
+    if (interest->action & IS_HANDED_OUT && look->has_wanted && set_has(&look->wanted, (uintptr_t)last)) {
+        keep(look, &look->handed, array);
+    }
+    int64_t span = last == array ? owner->bytes : array_bytes(look, array);
+    if (last == array) {
+        owner->is_met = 1;
+    }
+    else {
+        owner->viewed += span;
+    }
+    if (span > owner->span) {
+        owner->span = span;
+        owner->widest = array;
+    }
+}
+
+/* Do what is wanted with one object, which is met once. */
+static void
+take_note(Look *look, Interest *interest, PyObject *object)
+{
+    if (set_has(&look->skipped, (uintptr_t)object)) {
+        return;
+    }
+    if (interest->action & (IS_ADDED_UP | IS_RECORDED)) {
+        measure_now(look, interest, object);
+    }
+    if (interest->action & IS_HANDED_OUT && !is_unfinished(object) &&
+        (!look->has_wanted || (!(interest->action & IS_ARRAY) && set_has(&look->wanted, (uintptr_t)object)))) {
+        keep(look, &look->handed, object);
+    }
+    if (interest->action & IS_ARRAY) {
+        look_at_array(look, interest, object);
+    }
+}
+
+static void
+look_at_referent(Look *look, PyObject *object)
+{
+    const Met *met = met_at(look, (uintptr_t)Py_TYPE(object));
+    if (LIKELY(!met->interest) || PyObject_GC_IsTracked(object)) {
+        return; /* what is tracked is in the collector's list */
+    }
+    int is_new = set_add(&look->seen, (uintptr_t)object);
+    if (is_new < 0) {
+        look->failed = 1;
+    }
+    if (is_new <= 0) {
+        return;
+    }
+    Interest *interest = &look->interests[met->interest - 1];
+    take_note(look, interest, object);
+    if (interest->action & LEADS_ON) {
+        keep(look, &look->pending, object);
+    }
+}
+
+static int
+visit_referent(PyObject *object, void *arg)
+{
+    look_ahead(arg, object);
+    return 0;
+}
+
+/* Look at the items of an array of objects that owns its memory, where they lie side by side. */
+static void
+look_at_items(Look *look, PyObject *array)
+{
+    PyObject **items = FIELD(PyObject **, array, ARRAY_DATA);
+    int64_t n = array_bytes(look, array) / (int64_t)sizeof(PyObject *);
+    for (int64_t i = 0; items != NULL && i < n; i++) {
+        look_ahead(look, items[i]);
+    }
+}
+
+static void
+look_behind(Look *look, PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    if (type->tp_traverse != NULL && (type->tp_is_gc == NULL || type->tp_is_gc(object))) {
+        type->tp_traverse(object, visit_referent, look);
+    }
+    if (look->shows_keys && type == &PyDict_Type) {
+        Py_ssize_t at = 0;
+        PyObject *key, *value;
+        while (PyDict_Next(object, &at, &key, &value)) {
+            look_ahead(look, key);
+        }
+    }
+}
+
+static void
+look_behind_hidden(Look *look, PyObject *object)
+{
+    if (!is_looked_at_as_array(look, object)) {
+        look_behind(look, object);
+    }
+    else if (FIELD(PyObject *, object, ARRAY_BASE) == NULL &&
+             FIELD(int, FIELD(PyObject *, object, ARRAY_DTYPE), DTYPE_NUMBER) == NUMBER_OF_OBJECT) {
+        look_at_items(look, object);
+    }
+}
+
+static void
+look_behind_pending(Look *look)
+{
+    do {
+        while (look->pending.n && !look->failed) {
+            look_behind_hidden(look, look->pending.objects[--look->pending.n]);
+        }
+        look_drain(look);
+    } while (look->pending.n && !look->failed);
+}
+
+static void
+look_at_tracked(void *arg, PyObject *object)
+{
+    Look *look = arg;
+    if (UNLIKELY(look->failed)) {
+        return;
+    }
+    Met *met = met_add(look, (uintptr_t)Py_TYPE(object));
+    if (UNLIKELY(met == NULL)) {
+        return;
+    }
+    if (met->count++ == 0) {
+        met->is_module = (uint32_t)PyType_IsSubtype(Py_TYPE(object), &PyModule_Type);
+    }
+    int is_module = (int)met->is_module;
+    if (met->interest && look->interests[met->interest - 1].action != LEADS_ON) {
+        take_note(look, &look->interests[met->interest - 1], object);
+    }
+    if (look->goes_deep && !look->is_partial) {
+        if (!is_module) { /* what C keeps in a module's state is not safe to ask for */
+            look_behind(look, object);
+        }
+        if (UNLIKELY(look->pending.n > RING)) {
+            look_behind_pending(look);
+        }
+        if (++look->n_done % CLOCK_EVERY == 0 && look->end != 0 && now() > look->end) {
+            look->is_partial = 1;
+        }
+    }
+}
+
+static void
+look_at_local(void *arg, PyObject *name, PyObject *value)
+{
+    look_ahead(arg, value);
+}
+
+static void
+look_at_locals(Look *look, PyObject *folders)
+{
+    Frames frames = {0};
+    if (list_frames(&frames, folders) < 0) {
+        look->failed = 1;
+    }
+    for (size_t i = 0; i < frames.program.n; i++) {
+        each_local((PyFrameObject *)frames.program.objects[i], look_at_local, look);
+    }
+    look_drain(look);
+    frames_free(&frames);
+}
+
+static int
+look_make(Look *look, PyObject *types, const Py_buffer *actions, const Py_buffer *skip, const Py_buffer *wanted)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(types);
+    look->mask = (1 << 12) - 1;
+    look->met = calloc(look->mask + 1, sizeof(Met));
+    look->interests = calloc((size_t)n + 2, sizeof(Interest));
+    look->nothing = PyTuple_New(0);
+    if (look->met == NULL || look->interests == NULL || look->nothing == NULL || set_make(&look->skipped, 1 << 10) < 0 ||
+        set_make(&look->seen, 1 << 12) < 0 || set_make(&look->wanted, 1 << 6) < 0 ||
+        map_make(&look->owner_of, 1 << 6) < 0) {
+        return -1;
+    }
+    look->types = (Types){.deque = &PyList_Type, .ordered_dict = &PyDict_Type, .default_dict = &PyDict_Type,
+                          .measured = look->nothing, .left_out = look->nothing, .trusted = look->types.trusted};
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (add_interest(look, (PyTypeObject *)PyTuple_GET_ITEM(types, i), ((const uint8_t *)actions->buf)[i]) < 0) {
+            return -1;
+        }
+    }
+    if (look->goes_deep && (add_interest(look, &PyTuple_Type, LEADS_ON) < 0 ||
+                            add_interest(look, &PyDict_Type, LEADS_ON) < 0)) {
+        return -1;
+    }
+    const uint64_t *at = skip->buf;
+    for (Py_ssize_t i = 0; i < skip->len / 8; i++) {
+        if (set_add(&look->skipped, (uintptr_t)at[i]) < 0) {
+            return -1;
+        }
+    }
+    look->has_wanted = wanted->buf != NULL;
+    at = wanted->buf;
+    for (Py_ssize_t i = 0; look->has_wanted && i < wanted->len / 8; i++) {
+        if (set_add(&look->wanted, (uintptr_t)at[i]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* References to what is handed out are taken before anything is allocated in Python's heap. */
+static void
+take_objects(const Objects *objects)
+{
+    for (size_t i = 0; i < objects->n; i++) {
+        Py_INCREF(objects->objects[i]);
+    }
+}
+
+/* Return the objects as a list, which takes over their references. */
+static PyObject *
+list_objects(const Objects *objects)
+{
+    PyObject *list = PyList_New((Py_ssize_t)objects->n);
+    for (size_t i = 0; i < objects->n; i++) {
+        if (list != NULL) {
+            PyList_SET_ITEM(list, (Py_ssize_t)i, objects->objects[i]);
+        }
+        else {
+            Py_DECREF(objects->objects[i]);
+        }
+    }
+    return list;
+}
+
+static PyObject *
+list_tally(const Look *look)
+{
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; i <= look->mask; i++) {
+        if (look->met[i].count) {
+            PyObject *item = list == NULL ? NULL
+                                          : Py_BuildValue("(OK)", (PyObject *)look->met[i].type,
+                                                          (unsigned long long)look->met[i].count);
+            if (item == NULL || PyList_Append(list, item) < 0) {
+                Py_CLEAR(list);
+            }
+            Py_XDECREF(item);
+        }
+    }
+    return list;
+}
+
+static PyObject *
+bytes_of(const void *items, size_t bytes)
+{
+    return PyBytes_FromStringAndSize(items, (Py_ssize_t)bytes);
+}
+
+/* Return (owner, type, dtype, shape, span) of the widest array on each large buffer: what describes it, not the array. */
+static PyObject *
+list_details(const Look *look, int are_wanted)
+{
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; are_wanted && list != NULL && i < look->n_owners; i++) {
+        const Owner *owner = &look->owners[i];
+        if (owner->bytes < look->min_bytes) {
+            continue;
+        }
+        int n = FIELD(int, owner->widest, ARRAY_N_DIMENSIONS);
+        PyObject *shape = PyTuple_New(n);
+        for (int k = 0; shape != NULL && k < n; k++) {
+            PyObject *length = PyLong_FromSsize_t(FIELD(Py_ssize_t *, owner->widest, ARRAY_DIMENSIONS)[k]);
+            if (length == NULL) {
+                Py_CLEAR(shape);
+                break;
+            }
+            PyTuple_SET_ITEM(shape, k, length);
+        }
+        PyObject *item = shape == NULL ? NULL
+                                       : Py_BuildValue("(LLOONL)", (long long)owner->owner,
+                                                       (long long)(intptr_t)owner->widest, Py_TYPE(owner->widest),
+                                                       FIELD(PyObject *, owner->widest, ARRAY_DTYPE), shape,
+                                                       (long long)owner->span);
+        if (item == NULL || PyList_Append(list, item) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+static PyObject *
+sums_of(const Look *look, Py_ssize_t n)
+{
+    PyObject *list = PyList_New(n);
+    for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
+        const Interest *interest = &look->interests[i];
+        PyObject *item = Py_BuildValue("(LL)", (long long)interest->n, (long long)interest->bytes);
+        if (item == NULL) {
+            Py_CLEAR(list);
+            break;
+        }
+        PyList_SET_ITEM(list, i, item);
+    }
+    return list;
+}
+
+static PyObject *
+answer_look(Look *look, Py_ssize_t n_types, int are_details_wanted)
+{
+    for (size_t i = 0; i <= look->mask; i++) {
+        Py_XINCREF((PyObject *)look->met[i].type);
+    }
+    take_objects(&look->foreign);
+    take_objects(&look->structured);
+    take_objects(&look->handed);
+    PyObject *parts[] = {
+        list_details(look, are_details_wanted),
+        list_tally(look),
+        sums_of(look, n_types),
+        bytes_of(look->records, look->n_records * sizeof(Recorded)),
+        bytes_of(look->owners, look->n_owners * sizeof(Owner)),
+        list_objects(&look->foreign),
+        list_objects(&look->structured),
+        list_objects(&look->handed),
+    };
+    size_t n = sizeof parts / sizeof *parts;
+    PyObject *answer = PyTuple_New((Py_ssize_t)n + 2);
+    int is_whole = answer != NULL;
+    for (size_t i = 0; i < n; i++) {
+        is_whole = is_whole && parts[i] != NULL;
+        if (answer != NULL) {
+            PyTuple_SET_ITEM(answer, (Py_ssize_t)i, parts[i]);
+        }
+        else {
+            Py_XDECREF(parts[i]);
+        }
+    }
+    if (answer != NULL) {
+        PyTuple_SET_ITEM(answer, (Py_ssize_t)n, PyLong_FromUnsignedLongLong(look->n_arrays));
+        PyTuple_SET_ITEM(answer, (Py_ssize_t)n + 1, PyBool_FromLong(look->is_partial));
+    }
+    for (size_t i = 0; i <= look->mask; i++) {
+        Py_XDECREF((PyObject *)look->met[i].type);
+    }
+    if (!is_whole) {
+        Py_CLEAR(answer);
+    }
+    return answer;
+}
+
+PyDoc_STRVAR(look_doc,
+             "look(types, ours, actions, dtype_layout, skip, wanted, starts, folders, trusted, goes_deep, shows_keys,\n"
+             "     min_length, min_bytes, limit_s)\n--\n\n"
+             "Look at what is tracked, and behind it; see looking.py, which calls it.");
+
+static void
+leave_out_of_tally(Look *look, PyObject *object)
+{
+    Met *met = met_at(look, (uintptr_t)Py_TYPE(object));
+    if (met->count && PyObject_GC_IsTracked(object)) {
+        met->count--;
+    }
+}
+
+static PyObject *
+heap_look(PyObject *self, PyObject *args)
+{
+    PyObject *types, *ours, *starts, *folders, *trusted, *answer = NULL;
+    Py_buffer actions, skip, wanted;
+    Look look = {0};
+    Generation *generations;
+    double limit_s;
+    wanted.obj = NULL;
+    if (!PyArg_ParseTuple(args, "O!O!y*(ii)y*z*O!O!O!ppnnd", &PyTuple_Type, &types, &PyTuple_Type, &ours, &actions, &look.elsize_at,
+                          &look.flags_at, &skip, &wanted, &PyList_Type, &starts, &PyTuple_Type, &folders,
+                          &PyTuple_Type, &trusted, &look.goes_deep, &look.shows_keys, &look.min_length,
+                          &look.min_bytes, &limit_s)) {
+        return NULL;
+    }
+    Py_ssize_t n_types = PyTuple_GET_SIZE(types);
+    int is_collecting = PyGC_Disable();
+    look.types.trusted = trusted;
+    if (actions.len != n_types || PyTuple_GET_SIZE(folders) != 2) {
+        PyErr_SetString(PyExc_ValueError, "actions must have one byte for each type, and folders two texts");
+        goto done;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(trusted); i++) {
+        if (PyUnicode_AsUTF8(PyTuple_GET_ITEM(trusted, i)) == NULL) {
+            goto done;
+        }
+    }
+    if (find_generations(&generations) < 0) {
+        goto done;
+    }
+    if (look_make(&look, types, &actions, &skip, &wanted) < 0) {
+        PyErr_NoMemory();
+        goto done;
+    }
+    look.end = limit_s > 0 ? now() + limit_s : 0;
+    each_tracked_ahead(generations, look_at_tracked, &look);
+    if (look.goes_deep && !look.is_partial) {
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(starts); i++) {
+            look_ahead(&look, PyList_GET_ITEM(starts, i));
+        }
+        look_at_locals(&look, folders);
+        look_behind_pending(&look);
+    }
+    measure_rest(&look);
+    leave_out_of_tally(&look, args);
+    leave_out_of_tally(&look, ours);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ours); i++) {
+        leave_out_of_tally(&look, PyTuple_GET_ITEM(ours, i));
+    }
+    int are_details_wanted = 0;
+    for (Py_ssize_t i = 0; i < n_types; i++) {
+        are_details_wanted |= look.interests[i].action & IS_DETAILED;
+    }
+    answer = look.failed ? PyErr_NoMemory() : answer_look(&look, n_types, are_details_wanted);
+done:
+    look_free(&look);
+    if (is_collecting) {
+        PyGC_Enable();
+    }
+    PyBuffer_Release(&actions);
+    PyBuffer_Release(&skip);
+    if (wanted.obj != NULL) {
+        PyBuffer_Release(&wanted);
+    }
+    return answer;
+}
+
+PyDoc_STRVAR(pick_doc, "pick(types, first_generation, last_generation)\n--\n\n"
+                       "Return the tracked objects of exact types, oldest first; no tuple that is not filled.");
+
+typedef struct {
+    Tally tally;
+    Objects found, tail;
+    const PyObject *own;
+    int failed;
+} Picking;
+
+static void
+pick_known(Picking *picking, Objects *objects, PyObject *object)
+{
+    if (picking->tally.types[tally_slot(&picking->tally, (uintptr_t)Py_TYPE(object))] && object != picking->own &&
+        !is_unfinished(object) && put_object(&objects->objects, &objects->n, &objects->room, object) < 0) {
+        picking->failed = 1;
+    }
+}
+
+/* Pick from one generation, in order, reading it from both ends. */
+static void
+pick_generation(Picking *picking, Generation *generation)
+{
+    Link *head = &generation->head, *front = NEXT(head), *back = PREV(head);
+    picking->tail.n = 0;
+    while (front != head) {
+        pick_known(picking, &picking->found, OBJECT_OF(front));
+        if (front == back) {
+            break;
+        }
+        pick_known(picking, &picking->tail, OBJECT_OF(back));
+        Link *next = NEXT(front);
+        if (next == back) {
+            break;
+        }
+        front = next;
+        back = PREV(back);
+    }
+    while (picking->tail.n && !picking->failed) {
+        PyObject *object = picking->tail.objects[--picking->tail.n];
+        if (put_object(&picking->found.objects, &picking->found.n, &picking->found.room, object) < 0) {
+            picking->failed = 1;
+        }
+    }
+}
+
+static PyObject *
+heap_pick(PyObject *self, PyObject *args)
+{
+    PyObject *types, *answer = NULL;
+    Generation *generations;
+    Picking picking = {.own = args};
+    int first, last;
+    if (!PyArg_ParseTuple(args, "O!ii", &PyTuple_Type, &types, &first, &last) || find_generations(&generations) < 0) {
+        return NULL;
+    }
+    size_t capacity = 64;
+    while (capacity < 4 * (size_t)PyTuple_GET_SIZE(types)) {
+        capacity *= 2;
+    }
+    if (first < 0 || last >= N_GENERATIONS || tally_make(&picking.tally, capacity) < 0) {
+        return PyErr_NoMemory();
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); i++) {
+        uintptr_t type = (uintptr_t)PyTuple_GET_ITEM(types, i);
+        picking.tally.types[tally_slot(&picking.tally, type)] = type;
+    }
+    int is_collecting = PyGC_Disable();
+    for (int i = last; i >= first; i--) {
+        pick_generation(&picking, &generations[i]);
+    }
+    if (picking.failed) {
+        PyErr_NoMemory();
+    }
+    else {
+        take_objects(&picking.found);
+        answer = list_objects(&picking.found);
+    }
+    if (is_collecting) {
+        PyGC_Enable();
+    }
+    free(picking.tally.types);
+    free(picking.tally.counts);
+    free(picking.found.objects);
+    free(picking.tail.objects);
+    return answer;
+}
+
+PyDoc_STRVAR(referrers_doc, "referrers(targets)\n--\n\n"
+                            "Return the tracked objects that refer to one of a tuple's items, young ones first; neither the\n"
+                            "tuple itself nor one that is not filled.");
+
+typedef struct {
+    Set targets;
+    Objects found;
+    PyObject *own;
+    int failed;
+} Referring;
+
+static int
+is_target(PyObject *object, void *targets)
+{
+    return object != NULL && set_has(targets, (uintptr_t)object);
+}
+
+static void
+keep_referrer(void *arg, PyObject *object)
+{
+    Referring *referring = arg;
+    PyTypeObject *type = Py_TYPE(object);
+    if (type->tp_traverse != NULL && type->tp_traverse(object, is_target, &referring->targets) &&
+        object != referring->own && !is_unfinished(object) &&
+        put_object(&referring->found.objects, &referring->found.n, &referring->found.room, object) < 0) {
+        referring->failed = 1;
+    }
+}
+
+static PyObject *
+heap_referrers(PyObject *self, PyObject *targets)
+{
+    Generation *generations;
+    Referring referring = {.own = targets};
+    PyObject *answer = NULL;
+    if (take_tuple(targets, "targets") < 0 || find_generations(&generations) < 0) {
+        return NULL;
+    }
+    int is_collecting = PyGC_Disable();
+    referring.failed = set_make(&referring.targets, 1 << 8) < 0;
+    for (Py_ssize_t i = 0; !referring.failed && i < PyTuple_GET_SIZE(targets); i++) {
+        referring.failed = set_add(&referring.targets, (uintptr_t)PyTuple_GET_ITEM(targets, i)) < 0;
+    }
+    for (int i = 0; i < N_GENERATIONS && !referring.failed; i++) {
+        each_in_order(&generations[i], keep_referrer, &referring);
+    }
+    if (referring.failed) {
+        PyErr_NoMemory();
+    }
+    else {
+        take_objects(&referring.found);
+        answer = list_objects(&referring.found);
+    }
+    if (is_collecting) {
+        PyGC_Enable();
+    }
+    set_free(&referring.targets);
+    free(referring.found.objects);
+    return answer;
+}
+
+PyDoc_STRVAR(holders_doc, "holders(addresses)\n--\n\n"
+                          "Return (address, type of a holder, its address) for some holders of each object, young ones first.");
+
+#define HOLDERS_AT_MOST 16
+
+typedef struct {
+    Map found; /* number of holders of each address, from 1 on */
+    Recorded *links; /* interest: unused */
+    size_t n, room;
+    PyObject *holder;
+    int failed;
+} Holding;
+
+static int
+visit_held(PyObject *object, void *arg)
+{
+    Holding *holding = arg;
+    Entry *entry = object == NULL ? NULL : map_find(&holding->found, (uint64_t)(uintptr_t)object);
+    if (entry == NULL || !entry->key || entry->value > HOLDERS_AT_MOST) {
+        return 0;
+    }
+    if (make_room(&holding->links, holding->n, &holding->room, sizeof(Recorded)) < 0) {
+        holding->failed = 1;
+        return 0;
+    }
+    entry->value++;
+    holding->links[holding->n++] = (Recorded){0, (int64_t)(intptr_t)object, (int64_t)(intptr_t)Py_TYPE(holding->holder),
+                                              (int64_t)(intptr_t)holding->holder};
+    return 0;
+}
+
+static void
+visit_holder(void *arg, PyObject *object)
+{
+    Holding *holding = arg;
+    holding->holder = object;
+    if (Py_TYPE(object)->tp_traverse != NULL) {
+        Py_TYPE(object)->tp_traverse(object, visit_held, holding);
+    }
+}
+
+static PyObject *
+heap_holders(PyObject *self, PyObject *args)
+{
+    Py_buffer addresses;
+    Generation *generations;
+    Holding holding = {0};
+    PyObject *answer = NULL;
+    if (!PyArg_ParseTuple(args, "y*", &addresses)) {
+        return NULL;
+    }
+    int is_collecting = PyGC_Disable();
+    if (find_generations(&generations) == 0) {
+        holding.failed = map_make(&holding.found, 1 << 8) < 0;
+        for (Py_ssize_t i = 0; !holding.failed && i < addresses.len / 8; i++) {
+            holding.failed = map_put(&holding.found, ((const uint64_t *)addresses.buf)[i], 1) < 0;
+        }
+        for (int i = 0; i < N_GENERATIONS && !holding.failed; i++) {
+            each_in_order(&generations[i], visit_holder, &holding);
+        }
+        answer = holding.failed ? PyErr_NoMemory() : PyList_New(0);
+    }
+    for (size_t i = 0; answer != NULL && i < holding.n; i++) {
+        const Recorded *link = &holding.links[i];
+        PyObject *item = Py_BuildValue("(LOL)", (long long)link->address, (PyObject *)(intptr_t)link->length,
+                                       (long long)link->bytes);
+        if (item == NULL || PyList_Append(answer, item) < 0) {
+            Py_CLEAR(answer);
+        }
+        Py_XDECREF(item);
+    }
+    if (is_collecting) {
+        PyGC_Enable();
+    }
+    map_free(&holding.found);
+    free(holding.links);
+    PyBuffer_Release(&addresses);
+    return answer;
+}
+
+PyDoc_STRVAR(hidden_parents_doc,
+             "hidden_parents(targets, arrays)\n--\n\n"
+             "Return (parent, child) for each tuple, dict and array that is not tracked and leads to one of the targets.");
+
+typedef struct {
+    PyObject *parent, *child;
+} Leading;
+
+typedef struct {
+    Set targets, seen, kinds;
+    Objects pending;
+    Leading *links;
+    size_t n_links, links_room;
+    PyTypeObject *array;
+    PyObject *parent; /* NULL while tracked objects are gone through */
+    int failed;
+} Hiding;
+
+static int
+visit_hidden(PyObject *object, void *arg)
+{
+    Hiding *hiding = arg;
+    if (object == NULL) {
+        return 0;
+    }
+    int is_hidden = set_has(&hiding->kinds, (uintptr_t)Py_TYPE(object)) && !PyObject_GC_IsTracked(object);
+    if (hiding->parent != NULL && (is_hidden || set_has(&hiding->targets, (uintptr_t)object))) {
+        if (make_room(&hiding->links, hiding->n_links, &hiding->links_room, sizeof(Leading)) < 0) {
+            hiding->failed = 1;
+            return 0;
+        }
+        hiding->links[hiding->n_links++] = (Leading){hiding->parent, object};
+    }
+    if (is_hidden) {
+        int is_new = set_add(&hiding->seen, (uintptr_t)object);
+        if (is_new < 0 ||
+            (is_new && put_object(&hiding->pending.objects, &hiding->pending.n, &hiding->pending.room, object) < 0)) {
+            hiding->failed = 1;
+        }
+    }
+    return 0;
+}
+
+static void
+visit_from_tracked(void *arg, PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    if (type->tp_traverse != NULL && !PyType_IsSubtype(type, &PyModule_Type)) {
+        type->tp_traverse(object, visit_hidden, arg);
+    }
+}
+
+static void
+visit_behind_hidden(Hiding *hiding, PyObject *object)
+{
+    hiding->parent = object;
+    if (hiding->array == NULL || !PyType_IsSubtype(Py_TYPE(object), hiding->array)) {
+        Py_TYPE(object)->tp_traverse(object, visit_hidden, hiding);
+        return;
+    }
+    PyObject *base = FIELD(PyObject *, object, ARRAY_BASE);
+    PyObject *dtype = FIELD(PyObject *, object, ARRAY_DTYPE);
+    if (base != NULL) {
+        visit_hidden(base, hiding);
+    }
+    else if (FIELD(int, dtype, DTYPE_NUMBER) == NUMBER_OF_OBJECT) {
+        PyObject **items = FIELD(PyObject **, object, ARRAY_DATA);
+        int64_t n = 1;
+        for (int i = 0; i < FIELD(int, object, ARRAY_N_DIMENSIONS); i++) {
+            n *= FIELD(Py_ssize_t *, object, ARRAY_DIMENSIONS)[i];
+        }
+        for (int64_t i = 0; items != NULL && i < n; i++) {
+            visit_hidden(items[i], hiding);
+        }
+    }
+}
+
+/* Keep the links that lead to a target, by going back from the targets until nothing is new. */
+static int
+keep_leading(Hiding *hiding, Objects *pairs)
+{
+    int is_new = 1;
+    while (is_new) {
+        is_new = 0;
+        for (size_t i = hiding->n_links; i-- > 0;) {
+            Leading *link = &hiding->links[i];
+            if (link->child == NULL || !set_has(&hiding->targets, (uintptr_t)link->child)) {
+                continue;
+            }
+            if (set_add(&hiding->targets, (uintptr_t)link->parent) < 0 ||
+                put_object(&pairs->objects, &pairs->n, &pairs->room, link->parent) < 0 ||
+                put_object(&pairs->objects, &pairs->n, &pairs->room, link->child) < 0) {
+                return -1;
+            }
+            link->child = NULL;
+            is_new = 1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *
+list_pairs(const Objects *pairs)
+{
+    take_objects(pairs);
+    PyObject *answer = PyList_New(0);
+    for (size_t i = 0; i < pairs->n; i += 2) {
+        PyObject *pair = answer == NULL ? NULL : PyTuple_Pack(2, pairs->objects[i], pairs->objects[i + 1]);
+        if (pair == NULL || PyList_Append(answer, pair) < 0) {
+            Py_CLEAR(answer);
+        }
+        Py_XDECREF(pair);
+    }
+    for (size_t i = 0; i < pairs->n; i++) {
+        Py_DECREF(pairs->objects[i]);
+    }
+    return answer;
+}
+
+static PyObject *
+heap_hidden_parents(PyObject *self, PyObject *args)
+{
+    Py_buffer targets;
+    PyObject *arrays, *answer = NULL;
+    Generation *generations;
+    Hiding hiding = {0};
+    Objects pairs = {0};
+    if (!PyArg_ParseTuple(args, "y*O!", &targets, &PyTuple_Type, &arrays)) {
+        return NULL;
+    }
+    int is_collecting = PyGC_Disable();
+    if (find_generations(&generations) < 0) {
+        goto done;
+    }
+    hiding.failed = set_make(&hiding.targets, 1 << 8) < 0 || set_make(&hiding.seen, 1 << 12) < 0 ||
+                    set_make(&hiding.kinds, 1 << 8) < 0 || set_add(&hiding.kinds, (uintptr_t)&PyTuple_Type) < 0 ||
+                    set_add(&hiding.kinds, (uintptr_t)&PyDict_Type) < 0;
+    for (Py_ssize_t i = 0; !hiding.failed && i < PyTuple_GET_SIZE(arrays); i++) {
+        hiding.array = (PyTypeObject *)PyTuple_GET_ITEM(arrays, 0);
+        hiding.failed = set_add(&hiding.kinds, (uintptr_t)PyTuple_GET_ITEM(arrays, i)) < 0;
+    }
+    for (Py_ssize_t i = 0; !hiding.failed && i < targets.len / 8; i++) {
+        hiding.failed = set_add(&hiding.targets, (uintptr_t)((const uint64_t *)targets.buf)[i]) < 0;
+    }
+    if (!hiding.failed) {
+        each_tracked(generations, visit_from_tracked, &hiding);
+    }
+    while (hiding.pending.n && !hiding.failed) {
+        visit_behind_hidden(&hiding, hiding.pending.objects[--hiding.pending.n]);
+    }
+    answer = hiding.failed || keep_leading(&hiding, &pairs) < 0 ? PyErr_NoMemory() : list_pairs(&pairs);
+done:
+    if (is_collecting) {
+        PyGC_Enable();
+    }
+    set_free(&hiding.targets);
+    set_free(&hiding.seen);
+    set_free(&hiding.kinds);
+    free(hiding.pending.objects);
+    free(hiding.links);
+    free(pairs.objects);
+    PyBuffer_Release(&targets);
+    return answer;
+}
+
 #ifdef PHASEPROF_FAILING_MALLOC
 static PyObject *
 heap_fail_after(PyObject *self, PyObject *number)
@@ -2587,9 +4108,16 @@ static PyMethodDef methods[] = {
 #endif
     {"places", heap_places, METH_VARARGS, places_doc},
     {"deep_size", heap_deep_size, METH_VARARGS, deep_size_doc},
+    {"known", heap_known, METH_NOARGS, known_doc},
+    {"learn", heap_learn, METH_VARARGS, learn_doc},
     {"census", heap_census, METH_NOARGS, census_doc},
     {"count", heap_count, METH_O, count_doc},
     {"local_values", heap_local_values, METH_O, local_values_doc},
+    {"look", heap_look, METH_VARARGS, look_doc},
+    {"pick", heap_pick, METH_VARARGS, pick_doc},
+    {"referrers", heap_referrers, METH_O, referrers_doc},
+    {"holders", heap_holders, METH_VARARGS, holders_doc},
+    {"hidden_parents", heap_hidden_parents, METH_VARARGS, hidden_parents_doc},
     {NULL, NULL, 0, NULL},
 };
 

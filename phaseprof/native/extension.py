@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol, cast
 
 from phaseprof.native import layout
 
-__all__ = ["Extension", "extension", "missing_because", "passes_in_python"]
+__all__ = ["Extension", "addresses", "extension", "limit_or_none", "missing_because", "passes_in_python"]
 
 # What the walks must know of containers that the C interface has no names for.
 CONTAINERS = (deque, OrderedDict, defaultdict)
@@ -30,9 +30,16 @@ class Extension(Protocol):
 
     places: Callable[..., tuple[object, ...]]
     deep_size: Callable[..., tuple[object, ...]]
+    known: Callable[[], object]
+    learn: Callable[[object, bytes], None]
     census: Callable[[], list[tuple[type, int]]]
     count: Callable[[tuple[type, ...]], list[int]]
     local_values: Callable[[FrameType], list[tuple[str, object]]]
+    look: Callable[..., tuple[object, ...]]
+    pick: Callable[[tuple[type, ...], int, int], list[object]]
+    referrers: Callable[[tuple[object, ...]], list[object]]
+    holders: Callable[[bytes], list[tuple[int, type, int]]]
+    hidden_parents: Callable[[bytes, tuple[type, ...]], list[tuple[object, object]]]
 
 
 class _Found(NamedTuple):
@@ -67,6 +74,11 @@ def passes_in_python() -> Iterator[None]:
 def addresses(ids: Iterable[int]) -> bytes:
     """Return ids as the extension takes them."""
     return array("Q", ids).tobytes()
+
+
+def limit_or_none(limit_s: float | None) -> float:
+    """Return a limit as the extension takes it: 0 is none, and none that is over already."""
+    return 0.0 if limit_s is None else max(limit_s, 1e-9)
 
 
 @cache

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-import sys
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from phaseprof.native import in_c
@@ -16,14 +13,12 @@ from phaseprof.native.reference import Node, Walk, links_between
 from phaseprof.native.roots import Starts, find_starts
 from phaseprof.native.table import PathStep, PlaceTable, Root
 from phaseprof.probes import tensors
+from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["PathStep", "PlaceTable", "Root", "read_places", "resolve"]
-
-# Long enough for most walks.  A thread that begins to wait meanwhile asks for its turn no sooner than after this.
-_SELDOM_S = 1.0
 
 
 def read_places(roots: Mapping[str, object] | None = None, *, limit_s: float | None = None) -> PlaceTable:
@@ -39,15 +34,16 @@ def read_places(roots: Mapping[str, object] | None = None, *, limit_s: float | N
     Cost: in C 0.1 µs for each object met, in Python 5; 1.5 µs a tensor.  Nothing is kept; memory of 50 bytes an object
     while it runs in C, of 300 in Python.
     """
-    starts = find_starts(roots)
-    try:
-        module = extension()
-        if module is not None:
-            return in_c.read(module, starts, limit_s=limit_s)
-        with _undisturbed():
-            return _read_in_python(starts, limit_s)
-    finally:
-        starts.clear()
+    module = extension()
+    if module is None:
+        return _read_in_python(roots, limit_s)
+    if not tensors.measured_bases():
+        return in_c.read(module, roots, limit_s=limit_s)
+    return _read_with_tensors(module, roots, limit_s=limit_s)
+
+
+# Tensors are handed out and asked for their storages one by one.
+_read_with_tensors = uninterrupted(in_c.read)
 
 
 def resolve(
@@ -66,28 +62,36 @@ def resolve(
 
     Cost: that of ``read_places``.  Nothing is kept.
     """
-    starts, wanted = find_starts(roots), {int(place) for place in places}
-    try:
-        module = extension()
-        if module is not None:
-            return in_c.resolve(module, starts, wanted, limit_s=limit_s)
-        with _undisturbed():
-            return _resolve_in_python(starts, wanted, limit_s)
-    finally:
-        starts.clear()
+    return _resolve(roots, {int(place) for place in places}, limit_s)
 
 
-def _read_in_python(starts: Starts, limit_s: float | None) -> PlaceTable:
+@uninterrupted
+def _resolve(
+    roots: Mapping[str, object] | None, wanted: set[int], limit_s: float | None
+) -> dict[int, tuple[PathStep, ...]]:
+    module = extension()
+    if module is None:
+        return _resolve_in_python(roots, wanted, limit_s)
+    return in_c.resolve(module, roots, wanted, limit_s=limit_s)
+
+
+@uninterrupted
+def _read_in_python(roots: Mapping[str, object] | None, limit_s: float | None) -> PlaceTable:
+    starts = find_starts(roots)
     walk = Walk(_kinds(starts), limit_s=limit_s)
     try:
         walk.run(starts)
         _add_storages(walk)
     finally:
         walk.close()
+        starts.clear()
     return walk.rows.table(n_met=walk.n_met, partial=walk.partial)
 
 
-def _resolve_in_python(starts: Starts, wanted: set[int], limit_s: float | None) -> dict[int, tuple[PathStep, ...]]:
+def _resolve_in_python(
+    roots: Mapping[str, object] | None, wanted: set[int], limit_s: float | None
+) -> dict[int, tuple[PathStep, ...]]:
+    starts = find_starts(roots)
     walk = Walk(_kinds(starts), limit_s=limit_s)
     walk.wanted = wanted
     try:
@@ -95,24 +99,11 @@ def _resolve_in_python(starts: Starts, wanted: set[int], limit_s: float | None) 
         return {place: _steps(walk, node) for place, (_, node) in walk.examples.items()}
     finally:
         walk.close()
+        starts.clear()
 
 
 def _kinds(starts: Starts) -> Kinds:
     return Kinds(measured=tensors.measured_bases(), enters_classes=starts.is_whole)
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Keep the collector and, as far as Python can, other threads from running in the middle of a walk."""
-    interval, was_collecting = sys.getswitchinterval(), gc.isenabled()
-    try:
-        gc.disable()
-        sys.setswitchinterval(_SELDOM_S)
-        yield
-    finally:
-        sys.setswitchinterval(interval)
-        if was_collecting:
-            gc.enable()
 
 
 def _add_storages(walk: Walk) -> None:

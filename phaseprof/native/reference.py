@@ -11,18 +11,19 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple, cast
 
+from phaseprof.native.array_layout import NUMBER_OF_OBJECT
 from phaseprof.native.kinds import MASK, SHORT, Kind, Kinds, Treatment
 from phaseprof.native.layout import NO_ATTRIBUTES, Attributes, attributes
 from phaseprof.native.roots import Starts, place_of
 from phaseprof.native.table import OUTSIDE, UNREACHABLE, Root, Rows
 from phaseprof.probes.locals import local_values
+from phaseprof.probes.uninterrupted import finished
 
 # References past this one are at one position: a type that shows as many holds a number of like things.
 _LAST_ORDINAL = 32
 # An instance with more attributes is a table.
 _MAX_ATTRIBUTES = 1000
 _CLOCK_EVERY = 1024
-NUMBER_OF_OBJECT = 17  # numpy's number of the type object
 _NAMESPACE_KEYS = ("__name__", "__builtins__")
 _HEAP_TYPE = 1 << 9
 _OWN_CONTAINERS = (list, dict, set, tuple, deque)
@@ -72,7 +73,7 @@ class Walk:
             self._unrooted()
 
     def _begin(self, root: Root, obj: object) -> None:
-        row = self.rows.root(root, place_of(root))
+        row = self.rows.root(root, place_of(*root))
         node = Node(obj, row, None, 0)
         if id(obj) not in self._seen:
             self._seen.add(id(obj))
@@ -160,11 +161,11 @@ class Walk:
         """File what no root reaches: held by something in C, or by a ring only."""
         left = self._left()
         try:
-            outside = self.rows.root(Root(OUTSIDE), place_of(Root(OUTSIDE)))
+            outside = self.rows.root(Root(OUTSIDE), place_of(OUTSIDE, ""))
             for obj in _held_outside(left):
                 self._visit(obj, 0, Node(None, outside, None, 0))
             self._follow()
-            unreachable = self.rows.root(Root(UNREACHABLE), place_of(Root(UNREACHABLE)))
+            unreachable = self.rows.root(Root(UNREACHABLE), place_of(UNREACHABLE, ""))
             for obj in left:
                 if not self.partial:
                     self._visit(obj, 0, Node(None, unreachable, None, 0))
@@ -174,7 +175,7 @@ class Walk:
 
     def _left(self) -> list[object]:
         self._seen |= self._own_ids()
-        found = gc.get_objects()
+        found = finished(gc.get_objects)
         try:
             return [
                 o

@@ -6,6 +6,7 @@ import sys
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -57,21 +58,48 @@ def find_starts(roots: Mapping[str, object] | None) -> Starts:
     skip += [id(skip), id(frames), id(starts)]
     skip += map(id, starts)
     if roots is not None:
-        skip += map(id, map(_namespace_of, _modules().values()))
+        skip += module_namespaces()
     found = Starts(starts, frames, skip, roots is None)
     skip.append(id(found))
     return found
 
 
-def place_of(root: Root) -> int:
+class Names(NamedTuple):
+    """The roots of a walk through the whole program, by name only: no module is referred to.
+
+    Attributes:
+        names: of modules, in order of preference.
+        n_before: how many of them come before the running functions.
+    """
+
+    names: list[str]
+    n_before: int
+
+
+def name_starts() -> Names:
+    """Return where to walk from, as ``find_starts`` orders it."""
+    ranked: list[list[str]] = [[], [], []]
+    for name in list(sys.modules):
+        if type(name) is str:
+            ranked[_rank(name)].append(name)
+    ranked[0].sort(key=_MAIN.__ne__)
+    return Names([*chain.from_iterable(ranked)], len(ranked[0]))
+
+
+def place_of(kind: str, name: str) -> int:
     """Return the place of a root."""
-    text = f"{root.kind} {root.name}"
+    text = f"{kind} {name}"
     place = _places.get(text)
     if place is None:
         if len(_places) >= _MOST_PLACES:
             _places.clear()
         place = _places[text] = mixed(text_hash(text))
     return place
+
+
+def module_namespaces() -> list[int]:
+    """Return the ids of the namespaces of all modules."""
+    return list(map(id, map(_namespace_of, _modules().values())))
 
 
 def running_frames() -> tuple[list[types.FrameType], list[int]]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TypeVar
 
-from phaseprof.native import counting
+from phaseprof.native import counting, looking
+from phaseprof.native.looking import Action
 from phaseprof.probes import walk
 from phaseprof.probes.own import is_own_type, own_tally
-from phaseprof.probes.typeids import sift
+from phaseprof.probes.typeids import made_by_looks_in_c, sift, without
 from phaseprof.probes.typeinfo import (
     hashes_plainly,
     is_collected,
@@ -74,10 +76,29 @@ def instances(classes: Sequence[type]) -> list[object]:
     family = with_subclasses(classes)
     hidden = [cls for cls in family if not is_collected(cls)]
     collected = [cls for cls in family if is_collected(cls)]
-    found = pick(_source(collected), collected) if collected else []
+    found = collected_instances(collected)
     if hidden:
         found += walk.find_untracked(hidden)
     return found
+
+
+def collected_instances(classes: Sequence[type], *, young: bool = False) -> list[object]:
+    """Return the tracked objects of exact types, oldest first; the caller drops them.
+
+    Args:
+        classes: types that the collector knows.
+        young: those of the collector's two young generations only.
+
+    Cost: 15 ns an object in C, 60 in Python.
+    """
+    if not classes:
+        return []
+    found = looking.pick(classes, young=young)
+    if found is not None:
+        return found
+    if young:
+        return [one for n in (1, 0) for one in pick(partial(gc.get_objects, n), classes)]
+    return pick(_source(classes), classes)
 
 
 def object_ids(classes: Sequence[type]) -> dict[int, int]:
@@ -88,8 +109,21 @@ def object_ids(classes: Sequence[type]) -> dict[int, int]:
     family = with_subclasses(classes)
     collected = [cls for cls in family if is_collected(cls)]
     hidden = [cls for cls in family if not is_collected(cls)]
+    looked = looking.look({Action.RECORD: family}, is_deep=bool(hidden))
+    if looked is not None:
+        looked.foreign.clear()
+        return dict.fromkeys((one.id for one in looked.records), 0)
     ids = pick_values(_source(collected), collected, id)[0] if collected else []
     return dict.fromkeys([*ids, *(_hidden_values(hidden, id) if hidden else ())], 0)
+
+
+def _count_hidden(classes: Sequence[type]) -> dict[int, int]:
+    """Count the instances that the collector does not list, by the id of their type."""
+    looked = looking.look({Action.ADD_UP: classes})
+    if looked is None:
+        return Counter(_hidden_values(classes, _id_of_type))
+    looked.foreign.clear()
+    return {id(cls): n for cls, (n, _) in zip(classes, looked.sums, strict=False)}
 
 
 @uninterrupted
@@ -125,7 +159,7 @@ def count_type_names() -> dict[str, int]:
 def _tally() -> list[tuple[type, int]]:
     """Count every tracked object by exact type: in C, or else from the collector's list."""
     found = counting.census()
-    return sift(gc.get_objects)[0] if found is None else found
+    return sift(gc.get_objects)[0] if found is None else without(found, made_by_looks_in_c())
 
 
 def names_of(counts: Sequence[tuple[type, int]]) -> dict[str, int]:
@@ -163,7 +197,7 @@ def _count_family(family: Sequence[type]) -> dict[int, int]:
         # Other referrers (MRO tuples, namespaces, modules) have other types, which nobody looks up.
         counts.update({id(cls): n for cls, n in sift(_source(collected))[0]})
     if hidden:
-        counts.update(_hidden_values(hidden, _id_of_type))
+        counts.update(_count_hidden(hidden))
     return counts
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from phaseprof.native import looking
+from phaseprof.native.looking import Action
 from phaseprof.probes import arrays as array_probe
 from phaseprof.probes import own, tensors, walk
 from phaseprof.probes.heap import CONTAINERS
@@ -23,12 +25,15 @@ if TYPE_CHECKING:
 
 __all__ = ["large_objects"]
 
+_PLAIN = (*CONTAINERS, bytes, bytearray, str)
+
 
 class _Candidate(NamedTuple):
-    """Large memory, and the Python objects over it by which its holder is found; the first one names it."""
+    """Large memory, and the ids of the Python objects over it by which its holder is found; ``cls`` names it."""
 
     size_bytes: int
-    faces: list[object]
+    cls: type
+    faces: list[int]
     detail: str
 
 
@@ -39,23 +44,62 @@ def large_objects(min_bytes: int = 10 * MIB, limit: int = 20) -> list[LargeObjec
     An array or tensor stands for its whole buffer or storage, once however many views there are; a container for its
     table, without what it holds. The holder is the type of one direct referrer, named where it is a module.
 
-    Cost: that of a full walk (some 400 ns an object), and one more pass over the heap for the holders if any is found.
+    Cost: in C two passes over the heap, 80 ns an object; in Python that of a full walk (some 400 ns an object), and one
+    more pass for the holders if any is found.
     """
-    found: list[_Candidate] = []
+    kept: list[object] = []  # what stands over large memory, where the passes are in Python
     try:
         found = _find(min_bytes)
+        if found is None:
+            found = _find_in_python(min_bytes, kept)
         found.sort(key=lambda candidate: -candidate.size_bytes)
         del found[limit:]
-        holders = _holders(found)
+        holders = _holders(found, kept)
+        return [LargeObject(type_name(c.cls), c.size_bytes, _first_holder(c.faces, holders), c.detail) for c in found]
+    finally:
+        kept.clear()
+
+
+def _find(min_bytes: int) -> list[_Candidate] | None:
+    wanted: dict[Action, Sequence[type]] = {
+        Action.RECORD | Action.HAS_LENGTH: _PLAIN,
+        Action.DETAIL: walk.array_types(),
+        Action.HAND_OUT: tensors.tensor_types(),
+    }
+    found = looking.look(wanted, skip=own.own_ids(), shows_keys=True, min_bytes=min_bytes)
+    if found is None:
+        return None
+    headers = {cls: header_bytes(cls) for cls in _PLAIN}
+    try:
         return [
-            LargeObject(type_name(type(c.faces[0])), c.size_bytes, _first_holder(c.faces, holders), c.detail)
-            for c in found
+            *(
+                _Candidate(one.bytes + headers[one.cls], one.cls, [one.id], f"{one.length:,} items")
+                for one in found.records
+                if one.bytes + headers[one.cls] >= min_bytes
+            ),
+            *_detailed_arrays(found),
+            *_large_arrays(found.foreign, min_bytes),
+            *_large_storages(
+                cast("list[torch.Tensor]", found.handed), min_bytes, array_probe.owner_addresses(found), []
+            ),
         ]
     finally:
-        found.clear()
+        found.foreign.clear()
+        found.handed.clear()
 
 
-def _find(min_bytes: int) -> list[_Candidate]:
+def _detailed_arrays(found: looking.Look) -> Iterator[_Candidate]:
+    sizes = {owner.id: owner.bytes for owner in found.owners}
+    for widest in found.details:
+        size = sizes[widest.owner]
+        yield _Candidate(size, widest.cls, [widest.id], _described(f"{widest.dtype} {widest.shape}", widest.span, size))
+
+
+def _described(detail: str, span: int, size: int) -> str:
+    return detail if span >= size else f"a view {detail} keeps it"
+
+
+def _find_in_python(min_bytes: int, kept: list[object]) -> list[_Candidate]:
     reached: list[object] = []
     arrays: list[np.ndarray] = []
     with walk.Tracked() as tracked:
@@ -65,11 +109,14 @@ def _find(min_bytes: int) -> list[_Candidate]:
             arrays = array_probe.collect_arrays(tracked, reached)
             plain = tracked.pick(CONTAINERS) + TypeFilter([dict, bytes, bytearray, str]).pick(reached)
             live = cast("list[torch.Tensor]", tracked.pick(tensors.tensor_types()))
-            return [
+            found = [
                 *_large_plain(plain, min_bytes),
                 *_large_arrays(arrays, min_bytes),
-                *_large_storages(live, min_bytes, array_probe.buffer_addresses(arrays)),
+                *_large_storages(live, min_bytes, array_probe.buffer_addresses(arrays), kept),
             ]
+            faces = {face for candidate in found for face in candidate.faces}
+            kept += [one for one in (*plain, *arrays) if id(one) in faces]
+            return found
         finally:
             reached.clear()
             arrays.clear()
@@ -77,13 +124,13 @@ def _find(min_bytes: int) -> list[_Candidate]:
 
 def _large_plain(plain: list[object], min_bytes: int) -> list[_Candidate]:
     ours = own.own_ids()
-    measures = {cls: (c_sizeof(cls), header_bytes(cls)) for cls in (*CONTAINERS, bytes, bytearray, str)}
+    measures = {cls: (c_sizeof(cls), header_bytes(cls)) for cls in _PLAIN}
     found = []
     for obj in plain:
         sizeof, header = measures[type(obj)]
         size = sizeof(obj) + header
         if size >= min_bytes and id(obj) not in ours:
-            found.append(_Candidate(size, [obj], f"{len(cast('list[object]', obj)):,} items"))
+            found.append(_Candidate(size, type(obj), [id(obj)], f"{len(cast('list[object]', obj)):,} items"))
     return found
 
 
@@ -100,47 +147,51 @@ def _large_arrays(arrays: Iterable[object], min_bytes: int) -> list[_Candidate]:
             continue
         span = locate.nbytes(array_)
         if buffer.owner_id not in widest or span > widest[buffer.owner_id][0]:
-            detail = locate.describe(array_)
-            if span < buffer.size_bytes:
-                detail = f"a view {detail} keeps it"
-            widest[buffer.owner_id] = (span, _Candidate(buffer.size_bytes, [array_], detail))
+            detail = _described(locate.describe(array_), span, buffer.size_bytes)
+            widest[buffer.owner_id] = (span, _Candidate(buffer.size_bytes, type(array_), [id(array_)], detail))
     return [candidate for _, candidate in widest.values()]
 
 
-def _large_storages(live: list[torch.Tensor], min_bytes: int, except_at: frozenset[int]) -> list[_Candidate]:
-    return [
-        _Candidate(size, list(over), f"{tensors.describe(over[0])} on {device}")
-        for size, device, over in tensors.large_storages(live, min_bytes, except_at=except_at)
-    ]
+def _large_storages(
+    live: list[torch.Tensor], min_bytes: int, except_at: frozenset[int], kept: list[object]
+) -> list[_Candidate]:
+    found = []
+    for size, device, over in tensors.large_storages(live, min_bytes, except_at=except_at):
+        kept += over
+        ids = list(map(id, over))
+        found.append(_Candidate(size, type(over[0]), ids, f"{tensors.describe(over[0])} on {device}"))
+    return found
 
 
-def _first_holder(faces: list[object], holders: dict[int, str]) -> str:
+def _first_holder(faces: list[int], holders: dict[int, str]) -> str:
     """Choose a holder: of several tensors on one storage some may be held by C++ only."""
-    return next((holders[id(face)] for face in faces if id(face) in holders), "")
+    return next((holders[face] for face in faces if face in holders), "")
 
 
-def _holders(found: list[_Candidate]) -> dict[int, str]:
+def _holders(found: list[_Candidate], kept: list[object]) -> dict[int, str]:
     """Name the type of one direct referrer of each face, in one pass over the heap."""
-    objects = [face for candidate in found for face in candidate.faces]
-    if not objects:
+    wanted = frozenset(face for candidate in found for face in candidate.faces)
+    if not wanted:
         return {}
-    ours = {id(objects), *(id(candidate.faces) for candidate in found)}
-    wanted = frozenset(map(id, objects))
     modules = {id(vars(m)): name for name, m in reversed(list(sys.modules.items())) if type(m) is ModuleType}
-    found = referrers(tuple(objects))
+    pairs = looking.holders_of(wanted)
     holders: dict[int, str] = {}
+    for held, cls, identity in _holders_in_python(wanted, kept) if pairs is None else pairs:
+        if not (own.is_own_type(cls) or issubclass(cls, (FrameType, ModuleType))):
+            module = modules.get(identity)
+            holders.setdefault(held, f"module {module}" if module is not None else type_name(cls))
+    return holders
+
+
+def _holders_in_python(wanted: frozenset[int], kept: list[object]) -> list[tuple[int, type, int]]:
+    objects = tuple(one for one in kept if id(one) in wanted)
+    referring = referrers(objects)
     try:
-        for referrer in found:
-            if (
-                id(referrer) in ours
-                or own.is_own_type(type(referrer))
-                or issubclass(type(referrer), (FrameType, ModuleType))
-            ):
-                continue
-            module = modules.get(id(referrer))
-            label = f"module {module}" if module is not None else type_name(type(referrer))
-            for held in wanted.intersection(map(id, gc.get_referents(referrer))):
-                holders.setdefault(held, label)
-        return holders
+        return [
+            (held, type(referrer), id(referrer))
+            for referrer in referring
+            if referrer is not kept
+            for held in wanted.intersection(map(id, gc.get_referents(referrer)))
+        ]
     finally:
-        found.clear()
+        referring.clear()

@@ -16,6 +16,8 @@ from phaseprof.probes.typeinfo import type_name
 _PREFIX, _STUDIED = "phaseprof.", "phaseprof.demo."
 _PACKAGE_DIR = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")  # noqa: PTH118, PTH120, PTH100 - prefix of co_filename, compared as text
 _STUDIED_DIR = os.path.join(_PACKAGE_DIR, "demo", "")  # noqa: PTH118 - as above
+# Code of the first one is ours, but for that of the second.
+FOLDERS = (_PACKAGE_DIR, _STUDIED_DIR)
 
 # What may stand between two of our objects; below anything else the user's world could begin.
 _PLAIN_CONTAINERS = frozenset({dict, list, tuple, set, frozenset, deque, OrderedDict, defaultdict})

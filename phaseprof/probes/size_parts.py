@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import cast
 
+from phaseprof.native.extension import extension
+from phaseprof.probes.size_in_c import NeedsPython, SizeWalkInC
 from phaseprof.probes.size_plans import Planner
 from phaseprof.probes.size_walk import CHUNK, Found, Known, SizeWalk
 
@@ -55,14 +57,39 @@ class InParts:
     """
 
     def __init__(self, *, keeps_sizes: bool) -> None:
+        self._is_in_c = extension() is not None
+        self._begin(keeps_sizes)
+
+    def _begin(self, keeps_sizes: bool) -> None:
         self.found = Found(keeps_sizes=keeps_sizes)
         self.is_done = self.is_truncated = False
         self._known = Known()
         self._open: list[_Open] = []
         self._n_opened = 0
+        # In C most objects are done in one go.
+        self._is_tried_whole = not self._is_in_c
 
     def step(self, root: object, planner: Planner, end: float) -> bool:
         """Go on until a time of ``perf_counter``; return whether all is done."""
+        try:
+            return self._try_whole(root, planner, end) or self._step(root, planner, end)
+        except NeedsPython:
+            self._is_in_c = False
+            self._begin(self.found.keeps_sizes)
+            return self._step(root, planner, end)
+
+    def _try_whole(self, root: object, planner: Planner, end: float) -> bool:
+        """Measure all at once, where that was not tried yet; return whether the time was enough."""
+        if self._is_tried_whole:
+            return False
+        self._is_tried_whole = True
+        walker = self._walker(planner, widest_bytes=None)
+        if walker.run([root], limit_s=end - time.perf_counter()):
+            self._accept(walker)
+            self.is_done = True
+        return self.is_done
+
+    def _step(self, root: object, planner: Planner, end: float) -> bool:
         if not self._open:
             self._open.append(_Open(0, 1))
         # What is open, as objects; the first is a list of our own around the root.
@@ -107,7 +134,7 @@ class InParts:
         began = time.thread_time()
         walker = self._walker(planner)
         try:
-            if walker.run(batch, lambda _: time.thread_time() > began + _ATTEMPT_S):
+            if walker.run(batch, limit_s=_ATTEMPT_S, is_cpu_time=True):
                 self._accept(walker)
                 place.position += n_batch
                 took = time.thread_time() - began
@@ -140,10 +167,13 @@ class InParts:
         objects.append(_Holder(child, planner))
         self._open.append(_Open(id(child), objects[-1].width()))
 
-    def _walker(self, planner: Planner) -> SizeWalk:
-        return SizeWalk(planner, self._known, keeps_sizes=self.found.keeps_sizes, widest_bytes=_WIDEST_BYTES)
+    def _walker(self, planner: Planner, *, widest_bytes: int | None = _WIDEST_BYTES) -> SizeWalk | SizeWalkInC:
+        keeps_sizes = self.found.keeps_sizes
+        if self._is_in_c:
+            return SizeWalkInC(self._known, keeps_sizes=keeps_sizes, widest_bytes=widest_bytes)
+        return SizeWalk(planner, self._known, keeps_sizes=keeps_sizes, widest_bytes=widest_bytes)
 
-    def _accept(self, walker: SizeWalk) -> None:
+    def _accept(self, walker: SizeWalk | SizeWalkInC) -> None:
         self.found.merge(walker.found)
         walker.commit()
 

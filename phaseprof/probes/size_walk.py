@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 import types
 from array import array
 from collections.abc import Callable, Iterable
@@ -11,6 +12,7 @@ from itertools import chain, compress, islice, repeat
 from operator import is_not, not_
 from typing import TYPE_CHECKING, cast
 
+from phaseprof.native import deep
 from phaseprof.probes import tensors, walk
 from phaseprof.probes.arrays import BufferLocator
 from phaseprof.probes.size_plans import Plan, Planner
@@ -44,6 +46,7 @@ class Found:
         n_objects: how many objects; a storage or foreign buffer counts as one.
         by_type: type name -> bytes.
         ids, sizes: id and bytes of each object, where they are kept, to tell what several names share.
+        memory: addresses of the storages and foreign buffers among it.
     """
 
     def __init__(self, *, keeps_sizes: bool) -> None:
@@ -51,12 +54,22 @@ class Found:
         self.total = self.n_objects = 0
         self.by_type: dict[str, int] = {}
         self.ids, self.sizes = array("q"), array("q")
+        self.memory: set[int] = set()
 
     def add(self, name: str, size_bytes: int, count: int) -> None:
         """Add some objects of one type."""
         self.total += size_bytes
         self.n_objects += count
         self.by_type[name] = self.by_type.get(name, 0) + size_bytes
+
+    def add_memory(self, address: int, size_bytes: int, name: str) -> None:
+        """Add memory that is no Python object, once; its key is negative, where no id can be."""
+        if address not in self.memory:
+            self.memory.add(address)
+            self.add(name, size_bytes, 1)
+            if self.keeps_sizes:
+                self.ids.append(-address)
+                self.sizes.append(size_bytes)
 
     def merge(self, other: Found) -> None:
         """Add what another part found."""
@@ -73,11 +86,13 @@ class Known:
 
     Attributes:
         ids: of objects to which more than one place refers; others cannot be met again.
+        in_c: the same where the walk is in C.
         memory: addresses of storages and foreign buffers.
     """
 
     def __init__(self) -> None:
         self.ids: set[int] = set()
+        self.in_c = deep.KnownInC()
         self.memory: set[int] = set()
 
 
@@ -102,7 +117,6 @@ class SizeWalk:
         widest_bytes: int | None = None,
     ) -> None:
         self.found = Found(keeps_sizes=keeps_sizes)
-        self.seen_memory: set[int] = set()
         self._known = known
         # Seen objects are held until the walk ends, so that no id is used again meanwhile; excluded ones likewise, and
         # are met with one reference more than their holder's, so never taken for unshared.
@@ -110,18 +124,30 @@ class SizeWalk:
         self._plans = planner
         self._widest_bytes = widest_bytes
 
-    def run(self, start: list[object], is_over: Callable[[Found], bool]) -> bool:
-        """Walk from some objects; return whether all was seen before ``is_over`` said that it must end.
+    def run(
+        self,
+        start: list[object],
+        *,
+        limit_s: float | None = None,
+        max_objects: int | None = None,
+        is_cpu_time: bool = False,
+    ) -> bool:
+        """Walk from some objects; return whether all was seen before a limit was met, which is asked for each chunk.
 
         Args:
             start: where to begin; the list is empty afterwards.
-            is_over: asked before each chunk.
+            limit_s: end after this many seconds.
+            max_objects: end after this many objects.
+            is_cpu_time: the limit is in seconds of this thread's processor time.
         """
+        clock = time.thread_time if is_cpu_time else time.perf_counter
+        end = float("inf") if limit_s is None else clock() + limit_s
+        most = float("inf") if max_objects is None else max_objects
         # What a chunk refers to is measured next, while it is in cache.
         pending = [start]
         try:
             while pending:
-                if is_over(self.found):
+                if self.found.n_objects >= most or clock() > end:
                     return False
                 chunk = pending[-1][-CHUNK:]
                 del pending[-1][-CHUNK:]
@@ -150,7 +176,7 @@ class SizeWalk:
     def commit(self) -> None:
         """Remember what was seen, for later parts, and let go of it."""
         self._known.ids.update(self._seen)
-        self._known.memory |= self.seen_memory
+        self._known.memory |= self.found.memory
         self.drop()
 
     def drop(self) -> None:
@@ -228,13 +254,8 @@ class SizeWalk:
         return referents
 
     def _add_memory(self, address: int, size_bytes: int, name: str) -> None:
-        """Add memory that is no Python object, once; its key is negative, where no id can be."""
-        if address not in self.seen_memory and address not in self._known.memory:
-            self.seen_memory.add(address)
-            self.found.add(name, size_bytes, 1)
-            if self.found.keeps_sizes:
-                self.found.ids.append(-address)
-                self.found.sizes.append(size_bytes)
+        if address not in self._known.memory:
+            self.found.add_memory(address, size_bytes, name)
 
     def _behind_arrays(self, arrays: list[object]) -> list[object]:
         """Return the items of object arrays, and what views look at; add memory that only they show."""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
-from phaseprof.native import deep
-from phaseprof.probes import tensors
+from phaseprof.probes.size_in_c import NeedsPython, SizeWalkInC
 from phaseprof.probes.size_parts import InParts
-from phaseprof.probes.size_plans import NOT_OWNED, Planner
+from phaseprof.probes.size_plans import Planner
 from phaseprof.probes.size_walk import Found, Known, SizeWalk
 from phaseprof.probes.uninterrupted import uninterrupted
 
@@ -95,44 +94,35 @@ def deep_size(
     Cost: 0.15 to 0.4 µs an object, 1.5 µs a storage. No ``__sizeof__`` or attribute written in Python runs, and no
     instance dict is made.
     """
-    exclude = list(exclude)
-    in_c = _measure_in_c(obj, exclude, deadline_s, max_objects)
-    if in_c is not None:
-        return in_c
-    walker = SizeWalk(Planner(), Known(), exclude=exclude)
-    try:
-        is_whole = walker.run([obj], _limit(deadline_s, max_objects))
-    finally:
-        walker.drop()
-    found = walker.found
+    found, is_whole = _measure(obj, exclude=list(exclude), limit_s=deadline_s, max_objects=max_objects)
     top = sorted(found.by_type.items(), key=lambda item: -item[1])[:_TOP_TYPES]
     return SizeReading(found.total, found.n_objects, not is_whole, dict(top))
 
 
-def _measure_in_c(
-    obj: object, exclude: list[object], deadline_s: float | None, max_objects: int | None
-) -> SizeReading | None:
-    reached = deep.measure(obj, exclude=exclude, left_out=NOT_OWNED, limit_s=deadline_s, max_objects=max_objects)
-    if reached is None:
-        return None
-    by_type: dict[str, int] = {}
-    n_objects = 0
+def _measure(
+    obj: object,
+    *,
+    limit_s: float | None,
+    max_objects: int | None,
+    keeps_sizes: bool = False,
+    exclude: Iterable[object] = (),
+) -> tuple[Found, bool]:
+    """Return what an object reaches, and whether all of it was seen."""
     try:
-        storages = tensors.storages_behind(reached.tensors)
+        return _run(SizeWalkInC(keeps_sizes=keeps_sizes, exclude=exclude), obj, limit_s, max_objects)
+    except NeedsPython:
+        walker = SizeWalk(Planner(), Known(), keeps_sizes=keeps_sizes, exclude=exclude)
+        return _run(walker, obj, limit_s, max_objects)
+
+
+def _run(
+    walker: SizeWalk | SizeWalkInC, obj: object, limit_s: float | None, max_objects: int | None
+) -> tuple[Found, bool]:
+    try:
+        is_whole = walker.run([obj], limit_s=limit_s, max_objects=max_objects)
     finally:
-        reached.tensors.clear()
-    rows = [*reached.by_type, *((f"storage ({device})", 1, size) for size, device in storages)]
-    for name, n, size in rows:
-        by_type[name] = by_type.get(name, 0) + size
-        n_objects += n
-    top = sorted(by_type.items(), key=lambda item: -item[1])[:_TOP_TYPES]
-    return SizeReading(sum(by_type.values()), n_objects, reached.is_partial, dict(top))
-
-
-def _limit(deadline_s: float | None, max_objects: int | None) -> Callable[[Found], bool]:
-    end = float("inf") if deadline_s is None else time.perf_counter() + deadline_s
-    most = float("inf") if max_objects is None else max_objects
-    return lambda found: found.n_objects >= most or time.perf_counter() > end
+        walker.drop()
+    return walker.found, is_whole
 
 
 def deep_sizes(
@@ -156,16 +146,10 @@ def _measure_each(
     named: Mapping[str, object], deadline_s: float | None, max_objects: int | None
 ) -> tuple[dict[str, Found], dict[str, bool]]:
     end = None if deadline_s is None else time.perf_counter() + deadline_s
-    planner = Planner()
     found, whole = {}, {}
     for name, obj in named.items():
         left = None if end is None else max(0.0, end - time.perf_counter())
-        walker = SizeWalk(planner, Known(), keeps_sizes=len(named) > 1)
-        try:
-            whole[name] = walker.run([obj], _limit(left, max_objects))
-        finally:
-            walker.drop()
-        found[name] = walker.found
+        found[name], whole[name] = _measure(obj, limit_s=left, max_objects=max_objects, keeps_sizes=len(named) > 1)
     return found, whole
 
 

@@ -183,30 +183,25 @@ def measure_each(holders: Iterable[object]) -> list[tuple[int, bool]]:
         return [_measure_holder(holder, reader, library) for holder in holders]
 
 
-def storages_behind(holders: Iterable[object]) -> list[tuple[int, str]]:
-    """Return bytes and device of each storage behind tensors and storages, each once, gradients' among them."""
+def storages_behind(holders: Iterable[object]) -> dict[int, tuple[int, str]]:
+    """Return address -> (bytes, device) of the storages behind tensors and storages, gradients' among them."""
     library = loaded_torch()
     if library is None:
-        return []
+        return {}
     reader = _StorageReader(library)
     with plain_torch(library):
         for holder in holders:
-            if not issubclass(type(holder), library._C.TensorBase):
-                storage = cast("torch.UntypedStorage", holder)
-                size = int(library._C.StorageBase.nbytes(storage))
-                reader.sizes.setdefault(storage._cdata, (size, str(storage.device)))
-            else:
-                reader.add(cast("torch.Tensor", holder))
-                reader.add_gradient(cast("torch.Tensor", holder))
-    return list(reader.sizes.values())
+            _measure_holder(holder, reader, library)
+    return reader.sizes
 
 
 def _measure_holder(holder: object, reader: _StorageReader, library: ModuleType) -> tuple[int, bool]:
     known = len(reader.sizes)
     try:
         if not issubclass(type(holder), library._C.TensorBase):
-            address = holder._cdata  # type: ignore[attr-defined]  # of torch's C base class
-            reader.sizes.setdefault(address, (library._C.StorageBase.nbytes(holder), ""))
+            storage = cast("torch.UntypedStorage", holder)
+            size = int(library._C.StorageBase.nbytes(storage))
+            reader.sizes.setdefault(storage._cdata, (size, str(storage.device)))
             has_graph = False
         else:
             tensor = cast("torch.Tensor", holder)

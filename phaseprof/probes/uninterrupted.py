@@ -27,6 +27,7 @@ from operator import eq, is_, is_not, methodcaller
 from typing import Any, TypeVar, cast
 
 from phaseprof.interrupts import raise_the_programs
+from phaseprof.native import looking
 
 __all__ = [
     "call_that_waits",
@@ -257,8 +258,11 @@ def referrers(targets: tuple[object, ...]) -> list[Any]:
     Args:
         targets: the objects; this tuple is not listed, other containers of the caller's are.
 
-    Cost: that of ``referrers_of``, and 70 ns a referrer.
+    Cost: 25 ns for each object of the heap in C; in Python that of ``referrers_of``, and 70 ns a referrer.
     """
+    in_c = looking.referrers(targets)
+    if in_c is not None:
+        return in_c
     return [found for found in finished(referrers_of(targets)) if found is not targets]
 
 

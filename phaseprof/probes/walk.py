@@ -15,6 +15,7 @@ from itertools import chain, compress, islice, repeat
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, cast
 
+from phaseprof.native import looking
 from phaseprof.probes.locals import local_values
 from phaseprof.probes.own import is_own_frame
 from phaseprof.probes.typeids import TypeFilter, made_by_looks, tally, without
@@ -144,6 +145,14 @@ def reach(
 
 def find_untracked(wanted: Iterable[type]) -> list[object]:
     """Find every reachable instance of exact types that the collector does not track; the caller drops the list."""
+    wanted = list(wanted)
+    looked = looking.look({looking.Action.HAND_OUT: wanted})
+    if looked is not None:
+        looked.foreign.clear()
+        try:
+            return list(untracked(looked.handed))
+        finally:
+            looked.handed.clear()
     with Tracked() as tracked:
         return list(untracked(reach(tracked, wanted=wanted)))
 

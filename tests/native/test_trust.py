@@ -17,7 +17,9 @@ import pytest
 
 import phaseprof
 from phaseprof.native.extension import CONTAINERS, extension
+from phaseprof.native.looking import Action
 from phaseprof.native.places import read_places, resolve
+from phaseprof.probes import own
 from tests.native.building import build
 from tests.native.languages import answer_of, needs_extension
 
@@ -123,7 +125,16 @@ def test_a_broken_type(broken: ModuleType, name: str) -> None:
 
 def arguments(objects: list[object], *, wanted: bytes | None = None) -> tuple[object, ...]:
     places = b"".join((i + 1).to_bytes(8, "little") for i in range(len(objects)))
-    return (objects, places, b"", CONTAINERS, None, (), ("builtins",), b"", 0.0, wanted)
+    return (objects, places, None, 0, own.FOLDERS, b"", CONTAINERS, None, (), ("builtins",), b"", 0.0, wanted)
+
+
+def for_sizes(objects: list[object]) -> tuple[object, ...]:
+    return (objects, b"", CONTAINERS, None, (), (), (), 0.0, 0, True, -1, None, False)
+
+
+def for_a_look(cls: type) -> tuple[object, ...]:
+    classes, actions = (cls, str, dict), bytes([Action.HAND_OUT, Action.ADD_UP, Action.RECORD | Action.HAS_LENGTH])
+    return (classes, (), actions, (0, 0), b"", None, [], own.FOLDERS, ("builtins",), True, True, 0, 0, 0.0)
 
 
 def test_no_memory_at_any_moment(refusing: ModuleType) -> None:
@@ -132,9 +143,15 @@ def test_no_memory_at_any_moment(refusing: ModuleType) -> None:
     actions = (
         lambda: refusing.places(*arguments(nodes)),
         lambda: refusing.places(*arguments(nodes, wanted=whole[0])),
-        lambda: refusing.deep_size(nodes, b"", CONTAINERS, None, (), (), (), 0.0, 0, True),
+        lambda: refusing.deep_size(*for_sizes(nodes)),
+        lambda: refusing.learn(refusing.known(), bytes(range(1, 201)) * 400),
         refusing.census,
         lambda: refusing.count((Node,)),
+        lambda: refusing.look(*for_a_look(Node)),
+        lambda: refusing.pick((Node,), 0, 2),
+        lambda: refusing.referrers((Node,)),
+        lambda: refusing.holders(id(Node).to_bytes(8, "little")),
+        lambda: refusing.hidden_parents(id(Node).to_bytes(8, "little"), ()),
     )
     for action in actions:
         n = 1
@@ -161,7 +178,13 @@ def test_many_calls_keep_nothing() -> None:
     def call_all() -> None:
         module.places(*arguments(objects))
         module.places(*arguments(objects, wanted=wanted))
-        module.deep_size(objects, b"", CONTAINERS, None, (), (), (), 0.0, 0, True)
+        module.deep_size(*for_sizes(objects))
+        module.learn(module.known(), b"12345678")
+        module.look(*for_a_look(Node))
+        module.pick((Node,), 0, 2)
+        module.referrers((Node,))
+        module.holders(wanted)
+        module.hidden_parents(wanted, ())
         module.count((Node, dict))
         module.local_values(sys._getframe())
 

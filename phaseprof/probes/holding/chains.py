@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from phaseprof.probes.census import collected_instances
 from phaseprof.probes.holding.edges import hop
 from phaseprof.probes.holding.graph import Node
 from phaseprof.probes.typeinfo import is_heap_type
-from phaseprof.probes.uninterrupted import pick, referrers_of
 
 # Objects of one type on the way up before they are taken for a chain, and what one look at a type may cost.
 LINKS = 4
@@ -56,7 +56,7 @@ def climb(bottom: object) -> Climb | None:
     """
     cls = type(bottom)
     above: dict[int, list[tuple[object, object | None]]] = {}
-    instances = pick(referrers_of((cls,)), [cls])
+    instances = collected_instances([cls])
     try:
         for holder in islice(instances, _MOST_INSTANCES):
             for child, between in _links_of(holder, cls):

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator
 from itertools import compress, filterfalse
 from operator import attrgetter
 
+from phaseprof.native.looking import hidden_parents
 from phaseprof.probes.holding.reading import is_unsafe
 from phaseprof.probes.uninterrupted import finished
 
@@ -24,13 +25,16 @@ def parents_not_tracked(targets: Collection[int]) -> list[tuple[object, object]]
     """Return ``(parent, child)`` for every untracked parent that leads to an object whose id is in ``targets``.
 
     Chains of untracked parents come as several pairs. Nothing but what is returned is held afterwards.
-    Cost: 0.2 to 0.5 us for each object of the heap.
+    Cost: 50 ns for each object of the heap in C, 0.2 to 0.5 us in Python.
     """
+    pairs = hidden_parents(targets)
+    if pairs is not None:
+        return pairs
     numpy = sys.modules.get("numpy")
     array = numpy.ndarray if numpy is not None else None
     # By id: to look a stranger's type up in a set would ask its metaclass for a hash.
     kinds = frozenset({id(tuple), id(dict), id(array)})
-    pairs: list[tuple[object, object]] = []
+    pairs = []
     everything = finished(gc.get_objects)
     try:
         for start in range(0, len(everything), _CHUNK):
