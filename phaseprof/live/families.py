@@ -19,6 +19,7 @@ from phaseprof.native import looking
 from phaseprof.native.looking import Action
 from phaseprof.probes import autograd, heap, tensors
 from phaseprof.probes.census import collected_instances
+from phaseprof.probes.held import held_where_needed
 from phaseprof.probes.own import is_own_type, own_ids, own_tally
 from phaseprof.probes.protocol import Probe
 from phaseprof.probes.typeids import made_by_looks_in_c, sift, without
@@ -224,7 +225,7 @@ class Census(NamedTuple):
     containers: dict[int, tuple[str, int, int]]
 
 
-@uninterrupted
+@held_where_needed
 def census_figures(containers_from: int | None = None) -> Census:
     """Count tracked objects by exact type, and in the same pass the storages and graphs of the tensors among them.
 

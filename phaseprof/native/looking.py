@@ -17,7 +17,19 @@ from phaseprof.native.kinds import TRUSTED
 from phaseprof.probes import own
 from phaseprof.probes.typeinfo import with_subclasses
 
-__all__ = ["Action", "Detail", "Look", "Owner", "Record", "hidden_parents", "holders_of", "look", "pick", "referrers"]
+__all__ = [
+    "Action",
+    "Detail",
+    "Look",
+    "Owner",
+    "Record",
+    "hidden_parents",
+    "holders_of",
+    "is_available",
+    "look",
+    "pick",
+    "referrers",
+]
 
 _N_GENERATIONS = 3
 _RECORD, _OWNER = struct.Struct("4q"), struct.Struct("7q")
@@ -98,6 +110,11 @@ class Look(NamedTuple):
     handed: list[object]
     n_arrays: int
     is_partial: bool
+
+
+def is_available() -> bool:
+    """Say whether looks are made in C: the extension is there, and knows how numpy, if loaded, lays out arrays."""
+    return extension() is not None and dtype_layout() is not None
 
 
 def look(

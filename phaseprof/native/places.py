@@ -13,6 +13,7 @@ from phaseprof.native.reference import Node, Walk, links_between
 from phaseprof.native.roots import Starts, find_starts
 from phaseprof.native.table import PathStep, PlaceTable, Root
 from phaseprof.probes import tensors
+from phaseprof.probes.held import held_where_needed
 from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
@@ -37,13 +38,10 @@ def read_places(roots: Mapping[str, object] | None = None, *, limit_s: float | N
     module = extension()
     if module is None:
         return _read_in_python(roots, limit_s)
-    if not tensors.measured_bases():
-        return in_c.read(module, roots, limit_s=limit_s)
-    return _read_with_tensors(module, roots, limit_s=limit_s)
+    return _read_in_c(module, roots, limit_s=limit_s)
 
 
-# Tensors are handed out and asked for their storages one by one.
-_read_with_tensors = uninterrupted(in_c.read)
+_read_in_c = held_where_needed(in_c.read)
 
 
 def resolve(
@@ -62,13 +60,7 @@ def resolve(
 
     Cost: that of ``read_places``.  Nothing is kept.
     """
-    return _resolve(roots, {int(place) for place in places}, limit_s)
-
-
-@uninterrupted
-def _resolve(
-    roots: Mapping[str, object] | None, wanted: set[int], limit_s: float | None
-) -> dict[int, tuple[PathStep, ...]]:
+    wanted = {int(place) for place in places}
     module = extension()
     if module is None:
         return _resolve_in_python(roots, wanted, limit_s)
@@ -88,6 +80,7 @@ def _read_in_python(roots: Mapping[str, object] | None, limit_s: float | None) -
     return walk.rows.table(n_met=walk.n_met, partial=walk.partial)
 
 
+@uninterrupted
 def _resolve_in_python(
     roots: Mapping[str, object] | None, wanted: set[int], limit_s: float | None
 ) -> dict[int, tuple[PathStep, ...]]:

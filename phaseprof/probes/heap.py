@@ -13,11 +13,11 @@ from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from phaseprof.native import looking
-from phaseprof.native.extension import extension
 from phaseprof.native.looking import Action
 from phaseprof.probes import arrays as array_probe
 from phaseprof.probes import own, tensors, walk
 from phaseprof.probes.census import names_of
+from phaseprof.probes.held import held_where_needed
 from phaseprof.probes.typeids import TypeFilter, made_by_looks_in_c, without
 from phaseprof.probes.typeinfo import c_sizeof, type_name
 from phaseprof.probes.uninterrupted import pick, pick_values, uninterrupted
@@ -99,9 +99,7 @@ def read_heap(
     with this process are copied by it.
     """
     asked = _Asked(counts, containers, storages, arrays, strings, min_length, deadline_s)
-    # Tensors are handed out by the look and asked for their storages one by one.
-    is_one_call = extension() is not None and not (storages and tensors.tensor_types())
-    return _read(asked) if is_one_call else _read_while_held(asked)
+    return _read(asked)
 
 
 class _Asked(NamedTuple):
@@ -114,6 +112,7 @@ class _Asked(NamedTuple):
     deadline_s: float | None
 
 
+@held_where_needed
 def _read(asked: _Asked) -> HeapReading:
     found = _look(asked)
     if found is None:
@@ -135,9 +134,6 @@ def _read(asked: _Asked) -> HeapReading:
     finally:
         found.foreign.clear()
         found.handed.clear()
-
-
-_read_while_held = uninterrupted(_read)
 
 
 def _look(asked: _Asked) -> looking.Look | None:

@@ -13,9 +13,10 @@ from phaseprof.native.looking import Action
 from phaseprof.probes import arrays as array_probe
 from phaseprof.probes import own, tensors, walk
 from phaseprof.probes.heap import CONTAINERS
+from phaseprof.probes.held import held_where_needed
 from phaseprof.probes.typeids import TypeFilter
 from phaseprof.probes.typeinfo import c_sizeof, header_bytes, type_name
-from phaseprof.probes.uninterrupted import referrers, uninterrupted
+from phaseprof.probes.uninterrupted import referrers
 from phaseprof.records import LargeObject
 from phaseprof.units import MIB
 
@@ -37,7 +38,7 @@ class _Candidate(NamedTuple):
     detail: str
 
 
-@uninterrupted
+@held_where_needed
 def large_objects(min_bytes: int = 10 * MIB, limit: int = 20) -> list[LargeObject]:
     """List the objects whose own memory is at least ``min_bytes``, largest first.
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from phaseprof.probes.held import held_where_needed
 from phaseprof.probes.size_in_c import NeedsPython, SizeWalkInC
 from phaseprof.probes.size_parts import InParts
 from phaseprof.probes.size_plans import Planner
@@ -70,7 +71,7 @@ class DeepSizes:
     parts: int = 1
 
 
-@uninterrupted
+@held_where_needed
 def deep_size(
     obj: object,
     *,
@@ -112,7 +113,7 @@ def _measure(
         return _run(SizeWalkInC(keeps_sizes=keeps_sizes, exclude=exclude), obj, limit_s, max_objects)
     except NeedsPython:
         walker = SizeWalk(Planner(), Known(), keeps_sizes=keeps_sizes, exclude=exclude)
-        return _run(walker, obj, limit_s, max_objects)
+        return uninterrupted(_run)(walker, obj, limit_s, max_objects)
 
 
 def _run(
@@ -141,7 +142,7 @@ def deep_sizes(
     return _compare(found, whole, parts=1)
 
 
-@uninterrupted
+@held_where_needed
 def _measure_each(
     named: Mapping[str, object], deadline_s: float | None, max_objects: int | None
 ) -> tuple[dict[str, Found], dict[str, bool]]:

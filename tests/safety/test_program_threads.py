@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 import threading
-import time
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -13,6 +12,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from phaseprof.native.extension import extension
+from phaseprof.native.places import read_places
 from phaseprof.probes import arrays, census, heap, large, sizes
 from phaseprof.probes.holders import find_holders
 
@@ -24,7 +25,12 @@ LOOKS: dict[str, Callable[[], object]] = {
     "large": lambda: large.large_objects(1 << 30),
     "holders": lambda: find_holders([Sample.kept], deadline_s=0.2),
     "sizes": lambda: sizes.deep_sizes({"kept": Sample.kept, "heap": HEAP}),
+    "places": lambda: read_places({"kept": Sample.kept, "heap": HEAP}),
 }
+N_LOOKS = 2
+# A thread that waited for the interpreter already when a look in Python began may get one turn within it, in which it
+# may meet a reference of ours.  A look in C is one call: nobody gets a turn within it.
+FELT_AT_MOST = 0 if extension() is not None else N_LOOKS
 
 
 class Sample:
@@ -52,12 +58,7 @@ def let_go() -> None:
     kept = [Sample(0)]
     seen = weakref.ref(kept[0])
     kept.clear()
-    # A thread that waited already when a look began may get one turn within it: then the object dies with the look.
-    for _ in range(2_000):
-        if seen() is None:
-            return
-        time.sleep(0.001)
-    raise AssertionError("an object that was let go of lives on")
+    assert seen() is None
 
 
 def call_functions() -> None:
@@ -71,7 +72,7 @@ def call_functions() -> None:
 
 
 class Worker(threading.Thread):
-    """Does a job over and over, and keeps what went wrong."""
+    """Does a job over and over, and keeps what went wrong each time."""
 
     def __init__(self, job: Callable[[], None], *, is_traced: bool = False) -> None:
         super().__init__()
@@ -82,7 +83,7 @@ class Worker(threading.Thread):
     def run(self) -> None:
         if self._is_traced:
             sys.settrace(_trace)
-        while not self._ended.is_set() and not self.errors:
+        while not self._ended.is_set():
             try:
                 self._job()
                 self.n_done += 1
@@ -115,10 +116,11 @@ def _samples() -> Iterator[None]:
 def test_a_thread_at_work_feels_nothing(look: str, job: Callable[[], None]) -> None:
     LOOKS[look]()
     with Worker(job) as one, Worker(job, is_traced=job is call_functions) as other:
-        for _ in range(2):
+        for _ in range(N_LOOKS):
             LOOKS[look]()
 
-    assert one.errors == other.errors == []
+    assert len(one.errors) <= FELT_AT_MOST, one.errors
+    assert len(other.errors) <= FELT_AT_MOST, other.errors
     assert one.n_done
     assert other.n_done
 
@@ -149,7 +151,7 @@ def test_many_threads_at_once_feel_nothing() -> None:
         for worker in workers:
             worker.__exit__()
 
-    assert [error for worker in workers for error in worker.errors] == []
+    assert all(len(worker.errors) <= FELT_AT_MOST for worker in workers), [worker.errors for worker in workers]
 
 
 def test_the_collector_is_on_again_after_every_look() -> None:
