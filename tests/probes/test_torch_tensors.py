@@ -200,13 +200,16 @@ def test_counting_full_storages_leaves_no_object_behind():
     kept = [torch.zeros(10) for _ in range(20_000)]
     tensors.storage_sizes()  # the interpreter keeps freed blocks of a first look for later
     gc.collect()
-    before, n_objects = sys.getallocatedblocks(), len(gc.get_objects())
+    gc.disable()  # a collection in between would free what the tests before this one left
+    try:
+        before, n_objects = sys.getallocatedblocks(), len(gc.get_objects())
 
-    tensors.storage_sizes()
-    gc.collect()
+        tensors.storage_sizes()
 
-    assert sys.getallocatedblocks() - before < 3000  # the interpreter keeps 2,000 small tuples for later
-    assert len(gc.get_objects()) - n_objects < 3000  # one each would be 20,000
+        assert sys.getallocatedblocks() - before < 3000  # the interpreter keeps 2,000 small tuples for later
+        assert len(gc.get_objects()) - n_objects < 3000  # one each would be 20,000
+    finally:
+        gc.enable()
     del kept
 
 

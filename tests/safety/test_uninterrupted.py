@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from phaseprof.native.extension import extension
 from phaseprof.probes import uninterrupted
 from phaseprof.probes.census import count_type_names
 from phaseprof.probes.heap import read_heap
@@ -223,19 +224,21 @@ def test_a_child_forked_in_a_look_has_the_usual_interval() -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+@pytest.mark.usefixtures("_no_collection")
 def test_a_count_is_the_same_inside_and_outside_of_a_look() -> None:
     """What counting makes itself is left out, by whichever way it is made."""
     count_inside = uninterrupted.uninterrupted(count_type_names)
+    count_type_names()
     read_heap()
     count_inside()
-    gc.collect()
 
     outside = count_type_names()
     inside = count_inside()
     walked = read_heap().counts
 
     kinds = ("list", "tuple", "map", "functools.partial", "builtin_function_or_method", "tuple_iterator")
-    # A few of the interpreter's own come and go.
+    # In Python a few of the interpreter's own come and go.
+    most = 2 if extension() is not None else 5
     for kind in kinds:
-        assert abs(inside.get(kind, 0) - outside.get(kind, 0)) <= 5, kind
-        assert abs(walked.get(kind, 0) - outside.get(kind, 0)) <= 5, kind
+        assert abs(inside.get(kind, 0) - outside.get(kind, 0)) <= most, kind
+        assert abs(walked.get(kind, 0) - outside.get(kind, 0)) <= most, kind
