@@ -101,6 +101,8 @@ def _is_right(module: Extension) -> bool:
         def __init__(self) -> None:
             self.first, self.second = [1], {2}
 
+    if not all(hasattr(module, name) for name in Extension.__annotations__):
+        return False  # built from other sources
     probes = [Probe() for _ in range(3)]
 
     def reader() -> list[tuple[str, object]]:
