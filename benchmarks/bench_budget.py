@@ -3,8 +3,8 @@
     python benchmarks/bench_budget.py [--seconds 10] [--rounds 1]
 
 Generations of 0.66 ms to 2 s with 1, 10 and 1,000 phases each, in one thread, and some of them in 8 and 64 threads.
-Each loop runs in a process of its own, on and off in short turns.  The bound is 2 % of the loop's CPU time, and 0.5 µs a
-visit where visits are so many that this is more.  A row's note says what phaseprof itself stated.
+Each loop runs in a process of its own, on and off in short turns.  The bound is 2 % of the loop's CPU time, and 0.5 µs
+a visit where visits are so many that this is more.  A row's note says what phaseprof itself stated.
 """
 
 from __future__ import annotations
