@@ -30,7 +30,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, {folder!r})
 import trainings
-print("state", trainings.do(trainings.TRAININGS[{name!r}], trainings.Run(Path("."), is_marked=False)))
+print("state", trainings.do(trainings.TRAININGS[{name!r}], trainings.Run(Path("."), is_marked=False, pause_s=0.06)))
 """
 
 
@@ -53,7 +53,8 @@ def test_the_callback_is_put_in_and_changes_nothing(name: str, tmp_path: Path) -
 
     process = load_run(tmp_path / "run").main
     assert phase in process.phases
-    assert len([one for one in process.generations if not one.implied]) >= 32
+    # Under the default budget some of 32 short generations are only counted.
+    assert len([one for one in process.generations if not one.implied]) >= 16
     assert f"{said}" in printed
     states = [line for line in printed.splitlines() + run().splitlines() if line.startswith("state ")]
     assert len(states) == 2
