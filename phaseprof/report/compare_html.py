@@ -39,7 +39,8 @@ def write_compare_html(comparison: Comparison, processes: Sequence[ProcessRun], 
 def render_compare_page(comparison: Comparison, processes: Sequence[ProcessRun]) -> str:
     """Return one HTML document that shows runs side by side."""
     part = _ComparePart(comparison, processes)
-    kind = "bad" if comparison.is_worse() else "warn" if comparison.is_too_short else "good"
+    still_leaks = comparison.headline is not None and comparison.headline.slopes[-1].verdict == "leak"
+    kind = "bad" if comparison.is_worse() else "warn" if comparison.is_too_short or still_leaks else "good"
     head = banner(
         _verdict(comparison), kind, brand="phaseprof diff", command="",
         facts=[f"{comparison.unit}s {comparison.first:g} to {comparison.last:g}", *comparison.notes],
@@ -88,8 +89,9 @@ class _ComparePart(Part):
         yield self._slopes("phases", "Change within each phase", "phase", comparison.phases, by_metric=False)
 
     def _slopes(self, key: str, title: str, head: str, rows: Sequence[Row], *, by_metric: bool) -> Html:
-        header, cells = slope_cells(rows[:MAX_ROWS], head, self.comparison, by_metric=by_metric)
-        return self._section(key, title, cut_table(_titles(header), cells, of=len(rows), noun=head, caption=title))
+        (first, *names), cells = slope_cells(rows[:MAX_ROWS], head, self.comparison, by_metric=by_metric)
+        whole = cut_table([capital(first), *names], cells, of=len(rows), noun=head, caption=title)
+        return self._section(key, title, whole)
 
     def _lines(self, headline: Row) -> Chart | None:
         key = (headline.point, headline.metric)
