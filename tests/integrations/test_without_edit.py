@@ -53,8 +53,8 @@ def test_the_callback_is_put_in_and_changes_nothing(name: str, tmp_path: Path) -
 
     process = load_run(tmp_path / "run").main
     assert phase in process.phases
-    # Under the default budget some of 32 short generations are only counted.
-    assert len([one for one in process.generations if not one.implied]) >= 16
+    # Under the default budget most of 32 short generations are only counted where steps are many; six make a verdict.
+    assert len([one for one in process.generations if not one.implied]) >= 6
     assert f"{said}" in printed
     states = [line for line in printed.splitlines() + run().splitlines() if line.startswith("state ")]
     assert len(states) == 2
