@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
+from statistics import median
 
 from phaseprof.analysis.causes import Cause, carries, is_standard, join
 from phaseprof.analysis.clock import by_the_clock
@@ -118,7 +119,7 @@ def _finding(
     if is_brief and cause.is_confirmed_garbage and backing is None:
         backing = backing_tooth(symptoms, estimate)
     if main.judgement.verdict == "too short" and _breaks_more_and_more(process, main):
-        main = replace(main, judgement=replace(main.judgement, verdict="leak"))
+        main = _since_it_broke(process, main)
     elif backing is not None:
         main = replace(main, judgement=replace(main.judgement, verdict="leak", since=backing.judgement.since))
     verdict = _verdict(process, cause, main, backing)
@@ -150,6 +151,19 @@ def _breaks_more_and_more(process: ProcessRun, symptom: Symptom) -> bool:
     values = [v for v in symptom.evidence.values if watch is not None and v > watch.high >= 0]
     enough = 2 if symptom.births is not None else 3
     return len(values) >= enough and all(b > a for a, b in pairwise(values))
+
+
+def _since_it_broke(process: ProcessRun, symptom: Symptom) -> Symptom:
+    """Call a watched class a leak from the first count that was out of bounds on, at the rate since the last before."""
+    high = process.watches[symptom.key.removeprefix("watched/")].high
+    generations, values = symptom.evidence.generations, symptom.evidence.values
+    broke = next(at for at, value in enumerate(values) if value > high)
+    held = max(0, broke - 1)
+    slope = (values[-1] - values[held]) / max(1, generations[-1] - generations[held])
+    leak = replace(
+        symptom.judgement, verdict="leak", slope=slope, slope_low=slope, slope_high=slope, since=generations[broke]
+    )
+    return replace(symptom, judgement=leak)
 
 
 def _backing(symptoms: Mapping[str, Symptom], main: Symptom, rate: float) -> Symptom | None:
@@ -244,18 +258,33 @@ def _is_trifle(
     if all(map(carries, cause.symptoms.values())):
         # Nothing but lists, dicts and sets: caches and leftovers of libraries, until they come to something.  What one
         # of them reaches may be half the heap: many times what memory in use grew by, they cannot have brought.
-        allocated = allocated_per_generation(symptoms, at_rest=_is_at_rest(process, symptoms.get(ALLOCATED[0])))
+        at_rest = _is_at_rest(process, symptoms.get(ALLOCATED[0]), rate)
+        allocated = allocated_per_generation(symptoms, at_rest=at_rest)
         if rate > OUT_OF_PROPORTION * allocated:
             rate = allocated if allocated >= FELT_BYTES else unmeasured_bytes(cause)
         return rate * (horizon.newest + 1) < (ANONYMOUS_BYTES if cause.is_rooted else UNHELD_BYTES)
     return so_far < OBJECTS_BYTES
 
 
-def _is_at_rest(process: ProcessRun, memory: Symptom | None) -> bool:
-    """Whether memory in use was read, and neither grows nor goes up and down."""
-    if memory is None:  # judged and left out
-        return (AT, ALLOCATED[0]) in process.series
-    return memory.judgement.verdict in ("stable", "step", "plateau")
+def _is_at_rest(process: ProcessRun, memory: Symptom | None, rate: float) -> bool:
+    """Whether memory in use was read, and neither grows nor goes up and down.
+
+    A collection that frees what the program left behind before may take more than a leak has brought: then memory ends
+    below where it began, and only what it usually gained from one reading to the next tells.
+
+    Args:
+        process: the recording.
+        memory: the judged series; ``None`` where it was judged and left out.
+        rate: bytes a generation that a cause is estimated to bring.
+    """
+    if memory is not None:
+        return memory.judgement.verdict in ("stable", "step", "plateau")
+    series = process.series.get((AT, ALLOCATED[0]))
+    if series is None:
+        return False
+    readings = list(zip(series.generations, series.values, strict=True))
+    steps = [(b - a) / (n - m) for (m, a), (n, b) in pairwise(readings)]
+    return OUT_OF_PROPORTION * (median(steps) if steps else 0.0) < rate
 
 
 def _most_telling(cause: Cause, main: Symptom) -> list[Symptom]:

@@ -63,8 +63,13 @@ def _find_sum(process: ProcessRun, grown: float) -> Place | None:
         if series is None or len(series) != 1 or holder is None:
             continue
         if _accounts_for(holder, each * series.last * holder.explains / holder.asked, grown):
-            return Place(kind, subject, holder)
+            return Place("autograd graph" if _leads_through_graph(kind, holder) else kind, subject, holder)
     return None
+
+
+def _leads_through_graph(kind: str, holder: fmt.Holder) -> bool:
+    """Whether tensors are what a graph has saved: whoever keeps the graph keeps them."""
+    return kind == "tensors" and any("autograd graph" in step for step in holder.steps)
 
 
 def _find_objects(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Place | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, is_plumbing, normalised
-from phaseprof.analysis.limits import Horizon
+from phaseprof.analysis.limits import COUNTER_BYTES, Horizon
 from phaseprof.analysis.naming import advise, summarise
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import Symptom
@@ -18,6 +18,8 @@ from phaseprof.records import NO_ROOT, Finding
 MOSTLY = 0.5
 # Of the growth of memory, the least share that is told of itself.
 SHARE = 0.2
+# Containers whose table grows and shrinks by steps, whatever they hold.
+HASHED = frozenset({"dict", "set", "frozenset", "OrderedDict", "defaultdict", "Counter"})
 _UNREACHABLE, _OUTSIDE = "unreachable", "outside Python"
 
 
@@ -44,7 +46,16 @@ def shares(process: ProcessRun) -> list[Share]:
     told = process.places
     if told is None or told.g <= told.since:
         return []
-    return [_share(place, told.g - told.since, process) for place in told.rows if place.bytes > 0 and place.steps]
+    rows = [place for place in told.rows if place.bytes > 0 and place.steps and not _was_rehashed(place)]
+    return [_share(place, told.g - told.since, process) for place in rows]
+
+
+def _was_rehashed(place: fmt.Place) -> bool:
+    """Whether the table of a dict or a set is all that became larger: no object came.
+
+    One that is full, and drops an item for each that it takes, is given a larger table or a smaller one now and then.
+    """
+    return place.type.rpartition(".")[2] in HASHED and not any(n for _, n, _ in (*place.direct, *place.inside))
 
 
 def _share(place: fmt.Place, turns: int, process: ProcessRun) -> Share:
@@ -111,6 +122,8 @@ def other_shares(
     if memory is None or memory.judgement.verdict != "leak" or any(map(_of_unknown_size, leaks)):
         return []
     rate = memory.judgement.slope
+    if not horizon.is_felt(rate, memory.judgement.since, least=COUNTER_BYTES, metric=memory.key):
+        return []
     found: list[Finding] = []
     for share in shares(process):
         left = rate - sum(leak.bytes_slope for leak in (*leaks, *found))

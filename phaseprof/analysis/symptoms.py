@@ -34,6 +34,8 @@ PLAIN_METRICS = (
 LEVELS = frozenset({"malloc_in_use_bytes", "python_blocks", "anonymous_bytes", "rss_bytes"})
 # Share of the rise that the turns which were followed must show for it to be told by them.
 SHOWN = 0.25
+# What the turns that were followed came to, in rises, from which on they show something that has ended since.
+FILLED = 2.0
 # Of the survivors of a type that mixes dead cycles with living objects, this share must go in a collection.
 FREED_SHARE = 0.3
 # Readings that can be judged by themselves, of a whole series or since a collection of ours.
@@ -113,9 +115,12 @@ class Symptom:
         return {phase: figures[0] / turns for phase, figures in self.births.phases.items()}
 
     def expected_change(self) -> float:
-        """What the generations that were followed came to, where they show the rise at all: a leak may pause."""
+        """What the generations that were followed came to, where that is about the rise: a leak may pause.
+
+        Where they came to far more, something else filled up meanwhile: the phase of the leak adds what leaks now.
+        """
         net = sum(self.changes().values())
-        return net if net >= SHOWN * self.judgement.slope else self.judgement.slope
+        return net if SHOWN <= net / self.judgement.slope <= FILLED else self.judgement.slope
 
 
 def stands_in(resident: Symptom, exact: Symptom | None) -> bool:

@@ -51,7 +51,9 @@ CONSTANT_PART, SLOW_PART, SUSPICION_PART = 0.25, 0.05, 0.1
 CONSTANT = RECORDING - {"points", "sampling"}
 # What readings may take before any wall time has passed: the first generations are read one by one.
 CONSTANT_CREDIT_NS = 6_000_000
-# Watched classes are counted once in so many generations and so much time, whichever is longer, whatever it costs.
+# Watched classes are what the user asked about: a part of the budget is theirs before all else, so that a broken count
+# is seen soon; and whatever it costs, they are counted once in so many generations and so much time.
+WATCHED_PART = 0.25
 COUNT_EVERY, COUNT_EVERY_NS = 10, 10_000_000_000
 # A part of a sizing ends a little after its limit; a shorter one would mostly look for the place where it goes on.
 SIZED_OF_A_PAUSE, LEAST_PART_S = 0.5, 0.005
@@ -197,7 +199,8 @@ class Inspector:
         """
         n_objects = self.suspects.n_objects() or USUAL_HEAP
         one_waits = False
-        if self._must_count(generation) and self._budget.is_short(FIRST_COST["watched"] * n_objects, "watched"):
+        cost_ns = FIRST_COST["watched"] * n_objects
+        if self._must_count(generation, cost_ns) and self._budget.is_short(cost_ns, "watched"):
             yield "watched"
         for job in sorted(FIRST_COST, key=lambda j: (self._last_done.get(j, -1), FIRST_COST[j])):
             if not self._is_due(job, generation):
@@ -211,13 +214,16 @@ class Inspector:
             else:
                 one_waits = True
 
-    def _must_count(self, generation: int) -> bool:
-        """Whether watched classes were not counted for ten seconds and ten generations: they come before all else."""
-        if not self._watches.entries or self._budget.share is None:
+    def _must_count(self, generation: int, cost_ns: int) -> bool:
+        """Whether watched classes are due before all else: their part of the budget pays for it, or it is high time."""
+        share = self._budget.share
+        if not self._watches.entries or share is None:
             return False
         waited = generation - max(self._last_done.get(job, -COUNT_EVERY) for job in ("watched", "types"))
-        since = max(self._done_at.get(job, 0) for job in ("watched", "types"))
-        return waited >= COUNT_EVERY and self._clock() - since >= COUNT_EVERY_NS
+        waited_ns = self._clock() - max(self._done_at.get(job, 0) for job in ("watched", "types"))
+        if self._budget.estimate_ns("watched", cost_ns) <= WATCHED_PART * share * waited_ns:
+            return True
+        return waited >= COUNT_EVERY and waited_ns >= COUNT_EVERY_NS
 
     def _has_time_for(self, job: str) -> bool:
         """Whether a slow probe fits into the budget of the time since it was last read, whatever else was spent."""

@@ -41,7 +41,8 @@ class Limits:
     Attributes:
         max_levels: heap passes.
         max_width: objects whose holders are looked for in one pass.
-        deadline_s: seconds; the pass under way is finished first. ``None``: no limit.
+        deadline_s: seconds of processor time, of which a busy machine takes none away; the pass under way is finished
+            first.  ``None``: no limit.
     """
 
     max_levels: int = 40
@@ -58,7 +59,7 @@ class Search:
         self.limits = limits
         self.stopped = False
         self._hidden_passes = 0
-        self._began = time.monotonic()
+        self._began = time.thread_time()
         self._roots = Roots(roots)
         self._nodes: dict[int, Node] = {}
         self.suspects = [self._node(obj, 0) for obj in suspects]
@@ -93,7 +94,7 @@ class Search:
                 frontier = self._hidden(self._unexplained(), level)
             if not frontier or is_done(level):
                 return
-            if self.limits.deadline_s is not None and time.monotonic() - self._began > self.limits.deadline_s:
+            if self.limits.deadline_s is not None and time.thread_time() - self._began > self.limits.deadline_s:
                 break
         self.stopped = True
 
