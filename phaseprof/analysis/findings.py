@@ -28,7 +28,7 @@ from phaseprof.analysis.naming import (
     unmeasured_bytes,
 )  # fmt: skip
 from phaseprof.analysis.placed import other_shares
-from phaseprof.analysis.since import since
+from phaseprof.analysis.since import Since, first_that_grew, named_since, since
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms, stands_in
 from phaseprof.analysis.throughput import find_slowdown
 from phaseprof.recording.model import ProcessRun
@@ -134,7 +134,7 @@ def _finding(
         verdict=verdict, kind=kind, phase=phase, subject=subject, holder=holder, metric=main.key,
         slope=judgement.slope, slope_unit=unit_of(main.key), slope_low=judgement.slope_low,
         slope_high=judgement.slope_high, bytes_slope=rate if is_weighed(cause) else 0.0,
-        **since(process, main), confidence=judgement.confidence,
+        **_began_by(process, main), confidence=judgement.confidence,
         eta_s=horizon.seconds_left(rate) if verdict in ("leak", "growing") else None,
         advice=advise(kind, subject, holder),
         evidence=tuple(s.evidence for s in _most_telling(cause, main)),
@@ -154,16 +154,23 @@ def _breaks_more_and_more(process: ProcessRun, symptom: Symptom) -> bool:
 
 
 def _since_it_broke(process: ProcessRun, symptom: Symptom) -> Symptom:
-    """Call a watched class a leak from the first count that was out of bounds on, at the rate since the last before."""
+    """Call a watched class a leak from the first count that was out of bounds on, at the rate since then."""
     high = process.watches[symptom.key.removeprefix("watched/")].high
     generations, values = symptom.evidence.generations, symptom.evidence.values
     broke = next(at for at, value in enumerate(values) if value > high)
-    held = max(0, broke - 1)
-    slope = (values[-1] - values[held]) / max(1, generations[-1] - generations[held])
+    slope = (values[-1] - values[broke]) / max(1, generations[-1] - generations[broke])
     leak = replace(
         symptom.judgement, verdict="leak", slope=slope, slope_low=slope, slope_high=slope, since=generations[broke]
     )
     return replace(symptom, judgement=leak)
+
+
+def _began_by(process: ProcessRun, symptom: Symptom) -> Since:
+    """When growth began: of a watched class, by the first count that was seen out of bounds at the latest."""
+    grew = first_that_grew(symptom)
+    name = symptom.key.removeprefix("watched/")
+    broken = [one.broken_ordinal for one in broken_expectations(process) if one.name == name]
+    return named_since(process, min(broken if grew is None else [grew, *broken], default=None))
 
 
 def _backing(symptoms: Mapping[str, Symptom], main: Symptom, rate: float) -> Symptom | None:

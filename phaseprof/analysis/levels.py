@@ -6,6 +6,7 @@ as much as the counter grew by, that is the likeliest place.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -62,9 +63,20 @@ def _find_sum(process: ProcessRun, grown: float) -> Place | None:
         holder = _newest(process, filed)
         if series is None or len(series) != 1 or holder is None:
             continue
-        if _accounts_for(holder, each * series.last * holder.explains / holder.asked, grown):
+        level = min(each * series.last * holder.explains / holder.asked, _most_in(holder))
+        if _accounts_for(holder, level, grown):
             return Place("autograd graph" if _leads_through_graph(kind, holder) else kind, subject, holder)
     return None
+
+
+def _most_in(holder: fmt.Holder) -> float:
+    """What lies directly in a container cannot come to more bytes than its items do; infinite where it lies deeper.
+
+    Example: of the arrays that were asked, all lie in a buffer of a hundred small ones; the large ones lie elsewhere.
+    """
+    shown = f"({holder.container.rpartition('.')[2]}, {holder.length:,}"
+    is_direct = len(holder.steps) > 1 and shown in holder.steps[-2]
+    return holder.length * holder.retained_bytes if is_direct and holder.retained_bytes > 0 else math.inf
 
 
 def _leads_through_graph(kind: str, holder: fmt.Holder) -> bool:
