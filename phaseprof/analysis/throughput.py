@@ -22,6 +22,8 @@ LEAST = 12
 # Of the time that is lost, the share that a phase must show to be named; of phases inside each other the inner one is.
 SHOWN = 0.7
 MOST_BESIDE = 3
+# What a generation takes at least, in seconds: readings of two clocks do not fit to the microsecond.
+LEAST_S = 1e-6
 # Series that say what a loop may have to work through: each is judged already.
 _SEARCHED = ("container/", "graph_nodes", "watched/", "tracked/", "count/")
 ITEMS, SECONDS = "items_per_s", "generation_seconds"
@@ -34,14 +36,15 @@ def find_slowdown(
     """Return one finding where generations slow down steadily, by a tenth or more and not by chance.
 
     Method: seconds an item, or a generation where no items were said, are judged as memory is; a step is no slowdown,
-    since another program may have been started beside. Smallest n: 12 generations.
+    since another program may have been started beside.  For the same reason time in which the loop was ready to run, and
+    others had the processors, does not count. Smallest n: 12 generations.
     """
     turns = [g for g in process.generations if g.seconds and not g.implied]
     with_items = [g for g in turns if g.items]
     metric, turns = (ITEMS, with_items) if len(with_items) >= LEAST else (SECONDS, turns)
     if len(turns) < LEAST:
         return []
-    times = [_seconds(g, metric) for g in turns]
+    times = _own_times(process, turns, metric)
     judgement = judge(times, [g.ordinal for g in turns])
     before, after = _ends(judgement, times)
     if not _is_steady(judgement) or after <= 0 or 1 - before / after < LEAST_LOSS:
@@ -49,9 +52,18 @@ def find_slowdown(
     return [_finding(process, symptoms, found, turns, metric, judgement, (before, after))]
 
 
-def _seconds(generation: Generation, metric: str) -> float:
-    seconds = generation.seconds or 0.0
-    return seconds / generation.items if metric == ITEMS and generation.items else seconds
+def _own_times(process: ProcessRun, turns: Sequence[Generation], metric: str) -> list[float]:
+    """Seconds of each generation, or for each item, without those in which its thread waited for a processor."""
+    waited = process.series.get((AT, "waited_s"))
+    waits = np.zeros(len(turns))
+    if waited is not None and len(waited) > 1:
+        ordinals = np.array([g.ordinal for g in turns], np.float64)
+        so_far, before = (np.interp(at, waited.generations, waited.values) for at in (ordinals, ordinals - 1))
+        waits = so_far - before
+    return [
+        max((g.seconds or 0.0) - wait, LEAST_S) / (g.items if metric == ITEMS and g.items else 1.0)
+        for g, wait in zip(turns, waits.tolist(), strict=True)
+    ]
 
 
 def _is_steady(judgement: Judgement) -> bool:
@@ -71,7 +83,8 @@ def _finding(
     metric: str, judgement: Judgement, ends: tuple[float, float],
 ) -> Finding:  # fmt: skip
     ordinals = tuple(g.ordinal for g in turns)
-    figures = tuple(1 / _seconds(g, metric) if metric == ITEMS else _seconds(g, metric) for g in turns)
+    times = _own_times(process, turns, metric)
+    figures = tuple(1 / took if metric == ITEMS else took for took in times)
     phase, beside = _slowest(process, turns), [*_collections(process, turns), *_beside(symptoms, found)]
     sign = -1.0 if metric == ITEMS else 1.0
     x, y = np.array(ordinals[judgement.warm_up :], np.float64), np.array(figures[judgement.warm_up :])

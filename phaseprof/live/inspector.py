@@ -341,6 +341,7 @@ class Inspector:
             if generation % SLOW_EVERY == 0:
                 figures.update(self._devices.limits())
             figures["after_full_collection"] = float(self._gc.full_since_last())
+            figures["waited_s"] = self._budget.waited_ns / 1e9
             self._record(generation, figures)
 
     def _figures_of(self, probe: Probe) -> Mapping[str, float]:

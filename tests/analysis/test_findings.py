@@ -195,6 +195,21 @@ def test_plumbing_brought_nothing_where_memory_in_use_is_at_rest(curve: Curve) -
     assert find_leaks(record(figures, [in_c(key, each=18_000_000)])) == ()
 
 
+@pytest.mark.parametrize("fell_at", [9, 15])
+@pytest.mark.parametrize(("each_gains", "is_told"), [(250_000, True), (0, False)])
+def test_a_collection_of_what_lay_there_before_takes_no_leak_back(
+    fell_at: int, each_gains: int, is_told: bool
+) -> None:
+    """Memory in use ends far below where it began, and yet each generation gained what the dict gained."""
+    key = "container/dict@7f"
+    holder = held(key, item="list", container="builtins.dict", length=10, each=12_000_000)
+    in_use = lambda g: 1e8 + each_gains * g - 8e7 * (g >= fell_at)  # noqa: E731
+
+    found = find_leaks(record({key: rising(1), "malloc_in_use_bytes": in_use}, [holder]))
+
+    assert any(f.metric == key for f in found) is is_told
+
+
 @pytest.mark.parametrize(("in_use", "is_told"), [(599.0, False), (600.0, True)])
 def test_an_estimate_in_proportion_with_memory_in_use_stands(in_use: float, is_told: bool) -> None:
     """6,000 bytes a generation: little enough that the counters may have missed some of it."""

@@ -67,6 +67,24 @@ def test_buffers_are_named_as_arrays_are(name: str, kind: str) -> None:
     assert (finding.kind, finding.subject, finding.holder) == (kind, name, tuple(told.steps))
 
 
+def test_tensors_that_a_kept_graph_has_saved_are_the_graphs() -> None:
+    steps = ("trainer (Trainer)", ".losses (list, 90)", "[-1] (Tensor)", "autograd graph Parameter")
+
+    finding = only(look(holder=held("storages", steps, item="Tensor"), metric="storages/cpu_bytes"))
+
+    assert (finding.kind, finding.holder) == ("autograd graph", steps)
+
+
+def test_a_buffer_of_small_arrays_is_not_blamed_for_large_ones_that_lie_elsewhere() -> None:
+    """All arrays together are as large as the growth; those in the buffer come to a tenth of it."""
+    steps = ("trainer (Trainer)", ".buffer (ReplayBuffer)", ".data (list, 100)", "[...] ndarray")
+    small = held("arrays", steps, item="ndarray", length=100, each=round(GROWN / 1000))
+    large = held("arrays", steps, item="ndarray", length=100, each=round(GROWN / 100))
+
+    assert only(look(holder=small)).kind == "native"
+    assert only(look(holder=large)).kind == "arrays"
+
+
 def test_graphs_are_named_by_their_nodes() -> None:
     told = held("graph", ("trainer (Trainer)", ".losses (list, 90)", "[-1] Tensor"), item="Tensor")
 

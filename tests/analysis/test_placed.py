@@ -56,6 +56,20 @@ def test_counters_decide() -> None:
     assert run(place(), memory=1e8) == []
 
 
+@pytest.mark.parametrize(("came", "is_named"), [(0, False), (200, True)])
+def test_a_dict_that_was_only_rehashed_is_no_place_where_memory_grew(came: int, is_named: bool) -> None:
+    table = place(direct=(), inside=(("dict", came, 10 * MIB),), kind="dict")
+
+    assert (run(table)[0][1] == "dict") is is_named
+
+
+def test_places_are_told_of_growth_that_is_felt() -> None:
+    """Memory in use rises by 6 KiB a generation, as it does while readings are kept; a dict's table was a part of it."""
+    table = place(20_000, direct=(("app.Row", 4, 20_000),))
+
+    assert run(table, memory=rising(6_000, 1e8)) == []
+
+
 def test_what_no_place_shows_is_native() -> None:
     assert run(place(MIB)) == [("native", "")]
 

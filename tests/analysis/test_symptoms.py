@@ -230,5 +230,12 @@ def test_a_counter_is_told_by_the_newest_turns_in_which_it_rose(kept: float, pha
     assert find_symptoms(record({key: rising(2)}, seen))[key].phase() == phase
 
 
+def test_what_filled_up_while_a_counter_was_followed_is_not_taken_for_the_leak() -> None:
+    """The turns that were followed brought five times what leaks: a buffer was being filled then."""
+    births = born("malloc_in_use_bytes", 1, evaluate=4e6, train=1e6)
+
+    assert symptom("malloc_in_use_bytes", 1e6, births=births).phase() == "train"
+
+
 def test_without_births_there_is_no_phase() -> None:
     assert symptom(EPISODES).phase() is None

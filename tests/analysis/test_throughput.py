@@ -83,6 +83,17 @@ def test_what_is_no_slowdown(seconds: list[float]) -> None:
     assert slowdown(run_of(seconds)) is None
 
 
+def test_time_for_which_others_had_the_processors_is_no_slowdown() -> None:
+    """A program beside takes more and more of them: this one's own time is as ever."""
+    waits = [0.05 * g for g in range(30)]
+    busy, alone = run_of([1.0 + wait for wait in waits]), run_of([1.0 + wait for wait in waits])
+    for g in range(30):
+        busy.add(fmt.Metrics(g, g, {"waited_s": sum(waits[: g + 1])}, "generation end"))
+
+    assert slowdown(busy) is None
+    assert slowdown(alone) is not None
+
+
 def test_a_fall_of_a_little_more_than_a_tenth_is_told() -> None:
     assert slowdown(run_of([1.0 + 0.006 * g for g in range(30)])) is not None
 

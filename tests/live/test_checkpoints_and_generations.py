@@ -192,6 +192,19 @@ def test_the_report_is_printed_every_so_many_turns(
     assert len(re.findall("MEMORY REPORT", capsys.readouterr().out, flags=re.IGNORECASE)) == 2
 
 
+def test_a_report_names_the_turn_that_it_is_due_in_however_short_turns_are(
+    make: Callable[..., Profiler], capsys: pytest.CaptureFixture
+) -> None:
+    profiler = make(report_every=100)
+    profiler.track("replay", lambda: [1, 2, 3])
+
+    for g in range(300):
+        with profiler.generation(g):
+            pass
+
+    assert re.findall(r"Memory Report - Epoch (\d+)", capsys.readouterr().out) == ["99", "199", "299"]
+
+
 def test_configuring_anew_begins_another_recording(tmp_path: Path, make: Callable[..., Profiler]) -> None:
     profiler = make(run=str(tmp_path / "one"))
 
