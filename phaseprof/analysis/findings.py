@@ -12,7 +12,7 @@ from phaseprof.analysis.clock import by_the_clock
 from phaseprof.analysis.counters import counter_causes, is_explained
 from phaseprof.analysis.expectations import broken_expectations, expectation_finding
 from phaseprof.analysis.garbage import backing_tooth, is_sawtooth
-from phaseprof.analysis.limits import OBJECTS_BYTES, Horizon
+from phaseprof.analysis.limits import OBJECTS_BYTES, PLAIN_SHARE_PER_HOUR, Horizon
 from phaseprof.analysis.naming import (
     ALLOCATED,
     ITEM_BYTES,
@@ -44,6 +44,8 @@ OUT_OF_PROPORTION = 10.0
 # Memory in use that grows by less, in bytes a generation, may do so by chance in a short run.
 FELT_BYTES = 16384.0
 MOST_FINDINGS = 10
+# What a log of a training is made of.
+PLAIN_ITEMS = frozenset({"", "float", "int", "bool", "str", "bytes", "NoneType"})
 # Blocks of Python's allocator a generation that anybody may add.
 FEW_BLOCKS = 150.0
 
@@ -125,6 +127,8 @@ def _finding(
     verdict = _verdict(process, cause, main, backing)
     watched = subject in process.watches
     is_felt = horizon.is_felt(rate, main.judgement.since) if least_bytes is None else rate >= least_bytes
+    if least_bytes is None and kind == "container" and cause.item in PLAIN_ITEMS:
+        is_felt = is_felt and horizon.is_material(rate, share=PLAIN_SHARE_PER_HOUR)
     if verdict == "leak" and not watched and not is_felt:
         verdict = "growing"
     holder = tuple(cause.holder.steps) if cause.holder is not None and not cause.is_garbage else ()

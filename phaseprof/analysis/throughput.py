@@ -36,8 +36,8 @@ def find_slowdown(
     """Return one finding where generations slow down steadily, by a tenth or more and not by chance.
 
     Method: seconds an item, or a generation where no items were said, are judged as memory is; a step is no slowdown,
-    since another program may have been started beside.  For the same reason time in which the loop was ready to run, and
-    others had the processors, does not count. Smallest n: 12 generations.
+    since another program may have been started beside.  For the same reason time in which the loop was ready to run,
+    and others had the processors, does not count. Smallest n: 12 generations.
     """
     turns = [g for g in process.generations if g.seconds and not g.implied]
     with_items = [g for g in turns if g.items]

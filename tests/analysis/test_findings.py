@@ -220,6 +220,22 @@ def test_an_estimate_in_proportion_with_memory_in_use_stands(in_use: float, is_t
     assert any(f.metric == key for f in find_leaks(process)) is is_told
 
 
+@pytest.mark.parametrize(("item", "free_gib", "verdict"), [
+    ("float", 23, "growing"), ("float", 8, "leak"), ("app.Episode", 23, "leak"),
+])  # fmt: skip
+def test_a_log_of_numbers_is_a_leak_only_if_memory_ends_within_days(item: str, free_gib: int, verdict: str) -> None:
+    """12 KiB in each second, as losses kept with ``.item()`` come to."""
+    key = "container/list@7f"
+    steps = ("trainer (Trainer)", ".losses (list, 3,840)", f"[-1] {item}")
+    holder = held(key, steps, item=item, each=3840 * 64, length=3840)
+    process = record({key: rising(192), "available_bytes": free_gib * 2.0**30}, [holder])
+    for g in range(LAST + 1):
+        process.add(fmt.GenerationBegin(g * 10**9, g, g))
+        process.add(fmt.GenerationEnd((g + 1) * 10**9, g, 1.0, -1.0))
+
+    assert [f.verdict for f in find_leaks(process)] == [verdict]
+
+
 # --- bounds -----------------------------------------------------------------------------------------------------------
 
 

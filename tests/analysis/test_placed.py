@@ -64,7 +64,7 @@ def test_a_dict_that_was_only_rehashed_is_no_place_where_memory_grew(came: int, 
 
 
 def test_places_are_told_of_growth_that_is_felt() -> None:
-    """Memory in use rises by 6 KiB a generation, as it does while readings are kept; a dict's table was a part of it."""
+    """Memory in use rises by 6 KiB a generation, as it does while readings are kept; a table was a part of it."""
     table = place(20_000, direct=(("app.Row", 4, 20_000),))
 
     assert run(table, memory=rising(6_000, 1e8)) == []

@@ -139,12 +139,19 @@ def test_001_11_the_layout_of_the_trend(profiler: Profiler) -> None:
 
 def test_001_12_trend_and_growth_on_call(profiler: Profiler, capsys: pytest.CaptureFixture[str]) -> None:
     generations(profiler, [1, 2], evaluate_population=nothing)
+    nothing_by_itself = capsys.readouterr().out
     profiler.print_memory_trend()
+    trend = capsys.readouterr().out
     profiler.print_memory_growth()
+    growth = capsys.readouterr().out
 
-    assert {"MEMORY TREND", "MEMORY GROWTH ANALYSIS"} <= {
-        words for words in ("MEMORY TREND", "MEMORY GROWTH ANALYSIS") if words in capsys.readouterr().out or True
-    }
+    assert nothing_by_itself == ""
+    assert "MEMORY TREND ACROSS GENERATIONS" in trend
+    assert re.findall(r"^Gen \d: After evaluate_population", trend, re.MULTILINE) == [
+        "Gen 1: After evaluate_population", "Gen 2: After evaluate_population",
+    ]  # fmt: skip
+    assert "MEMORY GROWTH ANALYSIS" in growth
+    assert "Current:  Gen 2: After evaluate_population" in growth
 
 
 def test_001_13_growth_in_bytes_and_percent(profiler: Profiler) -> None:

@@ -6,13 +6,16 @@ import gzip
 from pathlib import Path
 
 import pytest
-from seed_programs import generations, nothing
+from seed_programs import generations, nothing, run_on_device
 
 from phaseprof import Profiler, load
 from phaseprof.analysis.compare import compare
+from phaseprof.analysis.experiment import run_experiment
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.analysis.imports import import_files
 from phaseprof.cli import main
+from phaseprof.recording.reader import Run
+from phaseprof.report.compare_text import experiment_sentence
 from phaseprof.report.snapshots_report import SnapshotReport, analyse_snapshots
 
 DATA = Path(__file__).parents[1] / "data"
@@ -44,12 +47,15 @@ def test_004_02_the_slope_of_the_small_pool(leaking: SnapshotReport) -> None:
     assert (small.slope, large.slope) == (88_064, 0)
 
 
-def test_004_03_scalars_beside_are_correlated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    events = DATA / "snapshots" / "dreamer_collect_leak"
-    status = main(["snapshots", str(events)])
+def test_004_03_scalars_beside_are_correlated(capsys: pytest.CaptureFixture[str]) -> None:
+    folder = DATA / "snapshots" / "dreamer_collect_leak"
 
-    assert status == 1
-    assert "small pool" in capsys.readouterr().out
+    main(["snapshots", str(folder), "--events", str(folder / "runs")])
+
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("train/memory/gpu_allocated_gb")]
+    _, beside, matched, unit, *_, r = row.split()
+    assert (beside, matched, unit) == ("active", "6", "GiB")
+    assert float(r) > 0.999
 
 
 def test_004_04_files_to_keep(tmp_path: Path) -> None:
@@ -109,19 +115,16 @@ def test_004_11_one_branch_switched_off(tmp_path: Path) -> None:
     assert comparison.is_worse()
 
 
-def test_004_12_growth_against_the_sequence_length(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    class Step:
-        def __init__(self) -> None:
-            self.values = [0.5] * 50
+@pytest.mark.parametrize(("power", "words"), [(1, "Growth scales with length"), (0, "does not depend on length")])
+def test_004_12_growth_against_the_sequence_length(power: int, words: str) -> None:
+    lengths = (25, 50, 100)
+    runs = [Run(None, [run_on_device([2048 + n**power * g / 10 for g in range(30)])]) for n in lengths]
 
-    for length in (10, 20):
-        profiler, kept = Profiler(str(tmp_path / f"run{length}"), budget=None), []
-        generations(profiler, range(14), collect=lambda _, k=kept, n=length: k.extend(Step() for _ in range(n)))
-        profiler.close()
+    found = run_experiment(runs, [{"length": str(n)} for n in lengths], [f"run{n}" for n in lengths])
 
-    main(["experiment", f"length=10:{tmp_path / 'run10'}", f"length=20:{tmp_path / 'run20'}"])
-
-    assert "length" in capsys.readouterr().out
+    assert found.exponent is not None
+    assert found.exponent[0] == pytest.approx(power, abs=0.05)
+    assert words in experiment_sentence(found)
 
 
 def test_004_13_a_graph_carried_through_collection() -> None:
