@@ -51,11 +51,7 @@ CONSTANT_PART, SLOW_PART, SUSPICION_PART = 0.25, 0.05, 0.1
 CONSTANT = RECORDING - {"points", "sampling"}
 # What readings may take before any wall time has passed: the first generations are read one by one.
 CONSTANT_CREDIT_NS = 6_000_000
-# Watched classes are what the user asked about: a part of the budget is theirs before all else, so that a broken count
-# is seen soon; and whatever it costs, they are counted once in so many generations and so much time.
-WATCHED_PART = 0.25
-# The first count is dearer than those to come: it loads what it needs, and nothing that it looks at is in a cache.
-SETTLED_COUNTS = 2
+# Watched classes are counted once in so many generations and so much time, whichever is longer, whatever it costs.
 COUNT_EVERY, COUNT_EVERY_NS = 10, 10_000_000_000
 # A part of a sizing ends a little after its limit; a shorter one would mostly look for the place where it goes on.
 SIZED_OF_A_PAUSE, LEAST_PART_S = 0.5, 0.005
@@ -98,7 +94,7 @@ class Inspector:
         self._done_at: dict[str, int] = {}
         self._sizes = TrackedSizes(tracked, recorder.note)
         self._n_skipped = len(skipped())
-        self._n_types = self._n_hasty = self._n_walks = self._n_counts = 0
+        self._n_types = self._n_hasty = self._n_walks = 0
         self._last_read = dict.fromkeys(SLOW, self._clock())
         self._next_at = self._fold_at = self._cost_at = self._suspect_at = 0
         self._each_ns, self._constant_ns, self._spent_ns, self._has_read = 0.0, 0, -1, False
@@ -201,8 +197,7 @@ class Inspector:
         """
         n_objects = self.suspects.n_objects() or USUAL_HEAP
         one_waits = False
-        cost_ns = FIRST_COST["watched"] * n_objects
-        if self._must_count(generation, cost_ns) and self._budget.is_short(cost_ns, "watched"):
+        if self._must_count(generation) and self._budget.is_short(FIRST_COST["watched"] * n_objects, "watched"):
             yield "watched"
         for job in sorted(FIRST_COST, key=lambda j: (self._last_done.get(j, -1), FIRST_COST[j])):
             if not self._is_due(job, generation):
@@ -216,19 +211,13 @@ class Inspector:
             else:
                 one_waits = True
 
-    def _must_count(self, generation: int, cost_ns: int) -> bool:
-        """Whether watched classes are due before all else: their part of the budget pays for it, or it is high time."""
-        share = self._budget.share
-        if not self._watches.entries or share is None:
+    def _must_count(self, generation: int) -> bool:
+        """Whether watched classes were not counted for ten seconds and ten generations: they come before all else."""
+        if not self._watches.entries or self._budget.share is None:
             return False
         waited = generation - max(self._last_done.get(job, -COUNT_EVERY) for job in ("watched", "types"))
-        waited_ns = self._clock() - max(self._done_at.get(job, 0) for job in ("watched", "types"))
-        expected_ns = self._budget.estimate_ns("watched", cost_ns)
-        if self._n_counts < SETTLED_COUNTS:
-            expected_ns = min(expected_ns, cost_ns)
-        if expected_ns <= WATCHED_PART * share * waited_ns:
-            return True
-        return waited >= COUNT_EVERY and waited_ns >= COUNT_EVERY_NS
+        since = max(self._done_at.get(job, 0) for job in ("watched", "types"))
+        return waited >= COUNT_EVERY and self._clock() - since >= COUNT_EVERY_NS
 
     def _has_time_for(self, job: str) -> bool:
         """Whether a slow probe fits into the budget of the time since it was last read, whatever else was spent."""
@@ -358,7 +347,6 @@ class Inspector:
         return found
 
     def _count_watched(self, generation: int) -> list[Watched]:
-        self._n_counts += 1
         classes = self._watches.classes()
         return self._take_watched(census.watched_counts(list(classes)), generation)
 
