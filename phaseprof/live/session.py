@@ -335,11 +335,11 @@ class Session:
         # Turns that were implied before keep their ordinals, so that no reading seems to go back in time.
         self._declared = True
         try:
-            self._ordinal += 1
-            self.recorder.generation = self._ordinal
+            self._ordinal = self.recorder.generation = self._ordinal + 1
             self._outside = self._stack.get()
             now = self.clock()
-            self._is_turn_recorded = now >= self._turns.due or self._is_report_due()
+            every = self.settings.report_every  # a report names its turn, which is recorded however short it is
+            self._is_turn_recorded = now >= self._turns.due or bool(every and (self._ordinal + 1) % every == 0)
             if self._is_turn_recorded:
                 self._begin(index, now)
             else:
@@ -432,11 +432,6 @@ class Session:
         # What lies between the jobs takes a third of what the cheap ones do.
         self.budget.charge("recording", max(0, self._cpu_clock() - began - self.budget.total_ns + before))
         return broken
-
-    def _is_report_due(self) -> bool:
-        """Whether a report names the current generation, which is recorded then, however short it is."""
-        every = self.settings.report_every
-        return every is not None and (self._ordinal + 1) % every == 0
 
     def _report_if_due(self) -> None:
         every = self.settings.report_every
