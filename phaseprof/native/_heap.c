@@ -403,6 +403,20 @@ find_generations(Generation **young)
     return 0;
 }
 
+/* Return the list of what gc.freeze put aside, which lies behind the others and a pointer to the youngest; NULL where it
+   does not, or where it is empty. */
+static Generation *
+find_frozen(Generation *young)
+{
+    Generation *frozen = (Generation *)((void **)(young + N_GENERATIONS) + 1);
+    Link *head = &frozen->head;
+    if (((void **)(young + N_GENERATIONS))[0] != (void *)young || head->next == 0 || head->prev == 0 ||
+        PREV(NEXT(head)) != head || NEXT(PREV(head)) != head || NEXT(head) == head) {
+        return NULL;
+    }
+    return frozen;
+}
+
 /* ------------------------------------------------------------------------------------------------------------------ */
 /* Kinds: what is done with the objects of a type. */
 
@@ -2739,6 +2753,19 @@ each_in_order(Generation *generation, object_action action, void *arg)
     }
 }
 
+/* Go through all lists, young objects first, and what is frozen last: a frozen trainer holds what leaks, too. */
+static void
+each_and_frozen(Generation *generations, object_action action, void *arg)
+{
+    for (int i = 0; i < N_GENERATIONS; i++) {
+        each_in_order(&generations[i], action, arg);
+    }
+    Generation *frozen = find_frozen(generations);
+    if (frozen != NULL) {
+        each_in_order(frozen, action, arg);
+    }
+}
+
 typedef struct {
     uintptr_t *types;
     uint64_t *counts;
@@ -3830,8 +3857,8 @@ heap_referrers(PyObject *self, PyObject *targets)
     for (Py_ssize_t i = 0; !referring.failed && i < PyTuple_GET_SIZE(targets); i++) {
         referring.failed = set_add(&referring.targets, (uintptr_t)PyTuple_GET_ITEM(targets, i)) < 0;
     }
-    for (int i = 0; i < N_GENERATIONS && !referring.failed; i++) {
-        each_in_order(&generations[i], keep_referrer, &referring);
+    if (!referring.failed) {
+        each_and_frozen(generations, keep_referrer, &referring);
     }
     if (referring.failed) {
         PyErr_NoMemory();
@@ -3905,8 +3932,8 @@ heap_holders(PyObject *self, PyObject *args)
         for (Py_ssize_t i = 0; !holding.failed && i < addresses.len / 8; i++) {
             holding.failed = map_put(&holding.found, ((const uint64_t *)addresses.buf)[i], 1) < 0;
         }
-        for (int i = 0; i < N_GENERATIONS && !holding.failed; i++) {
-            each_in_order(&generations[i], visit_holder, &holding);
+        if (!holding.failed) {
+            each_and_frozen(generations, visit_holder, &holding);
         }
         answer = holding.failed ? PyErr_NoMemory() : PyList_New(0);
     }

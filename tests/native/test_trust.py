@@ -137,16 +137,6 @@ def for_a_look(cls: type) -> tuple[object, ...]:
     return (classes, (), actions, (0, 0), b"", None, [], own.FOLDERS, ("builtins",), True, True, 0, 0, 0.0)
 
 
-@pytest.fixture
-def _small_heap() -> Iterator[None]:
-    """Leave what the tests before this one made out of the collector's lists, so that many looks take no time."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
-@pytest.mark.usefixtures("_small_heap")
 def test_no_memory_at_any_moment(refusing: ModuleType) -> None:
     nodes: list[object] = [[Node() for _ in range(3000)]]
     whole = refusing.places(*arguments(nodes))
@@ -179,7 +169,6 @@ def test_no_memory_at_any_moment(refusing: ModuleType) -> None:
     assert refusing.places(*arguments(nodes)) == whole
 
 
-@pytest.mark.usefixtures("_small_heap")
 def test_many_calls_keep_nothing() -> None:
     module = extension()
     assert module is not None

@@ -5,6 +5,7 @@ import collections
 import contextvars
 import functools
 import gc
+import subprocess
 import sys
 import threading
 import types
@@ -13,6 +14,7 @@ import weakref
 import pytest
 
 from phaseprof.errors import UsageError
+from phaseprof.native import looking
 from phaseprof.probes.holders import HolderPath, common_path, find_holder_choices, find_holders
 from phaseprof.probes.holding.search import Limits
 
@@ -35,15 +37,14 @@ class Trainer:
         self.stats = Stats()
 
 
-MODULE = sys.modules[__name__]
-
-
 @pytest.fixture
-def home():
-    """A namespace that only this module's global ``HOME`` holds."""
-    MODULE.HOME = types.SimpleNamespace()
-    yield MODULE.HOME
-    del MODULE.HOME
+def home(monkeypatch):
+    """A namespace that only the global ``HOME`` of a module holds."""
+    # Modules of the tests are frozen, which the search in Python cannot see through.
+    module = types.ModuleType("trainer_module")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    module.HOME = types.SimpleNamespace()
+    return module.HOME
 
 
 def text_of(reference, **options):
@@ -74,16 +75,35 @@ class TestOrdinaryHolders:
     def test_module_global(self, home):
         reference = put(home, "item", Item())
 
-        assert text_of(reference) == f"module {__name__}.HOME (SimpleNamespace) .item Item"
+        assert text_of(reference) == "module trainer_module.HOME (SimpleNamespace) .item Item"
 
+    @pytest.mark.usefixtures("home")
     def test_class_attribute(self):
-        reference = put(Trainer, "shared", Item())
-        try:
-            path = path_of(reference)
-        finally:
-            del Trainer.shared
+        shared = sys.modules["trainer_module"].Shared = type("Shared", (), {"__module__": "trainer_module"})
+        reference = put(shared, "item", Item())
 
-        assert (str(path), path.root) == ("Trainer.shared Item", "class attribute")
+        path = path_of(reference)
+
+        assert (str(path), path.root) == ("Shared.item Item", "class attribute")
+
+    @pytest.mark.skipif(not looking.is_available(), reason="a search in Python does not see what is frozen")
+    def test_what_is_frozen_holds_too(self):
+        code = (
+            "import gc\n"
+            "from phaseprof.probes.holders import find_holders\n"
+            "class Trainer:\n"
+            "    def __init__(self):\n"
+            "        self.losses = []\n"
+            "class Loss:\n"
+            "    pass\n"
+            "trainer = Trainer()\n"
+            "gc.freeze()\n"
+            "trainer.losses.append(Loss())\n"
+            "print(gc.get_freeze_count() > 1000, find_holders([trainer.losses[0]])[0])\n"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+
+        assert done.stdout.strip() == "True module __main__.trainer (Trainer) .losses (list, 1) [-1] Loss"
 
     def test_slot(self, home):
         home.box = Slotted()
@@ -223,6 +243,7 @@ class TestFunctions:
         assert text_of(lambda: home.call.args[0]).endswith("(partial of print) argument 0 Item")
         assert text_of(lambda: home.call.keywords["end"]).endswith("(partial of print) argument end Item")
 
+    @pytest.mark.usefixtures("home")
     @pytest.mark.parametrize("maxsize", [None, 8])
     def test_method_in_an_lru_cache(self, maxsize):
         class Policy:
@@ -230,14 +251,12 @@ class TestFunctions:
                 return None
 
         Policy.act = functools.lru_cache(maxsize=maxsize)(Policy.act)
-        MODULE.CachedPolicy = Policy
+        sys.modules["trainer_module"].CachedPolicy = Policy
         Policy.__qualname__ = Policy.__name__ = "CachedPolicy"
-        try:
-            for _ in range(3):
-                Policy().act(1)
-            found = find_holders([obj for obj in gc.get_objects() if type(obj) is Policy][:1])[0]
-        finally:
-            del MODULE.CachedPolicy
+        Policy.__module__ = "trainer_module"
+        for _ in range(3):
+            Policy().act(1)
+        found = find_holders([obj for obj in gc.get_objects() if type(obj) is Policy][:1])[0]
 
         assert str(found) == "CachedPolicy.act (lru_cache, 3 entries) key (tuple, 2) [0] CachedPolicy"
         assert (found.bound, found.bound_length) == ((8, 3) if maxsize else (None, None))

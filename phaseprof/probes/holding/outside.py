@@ -8,6 +8,7 @@ import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
+from phaseprof.native import looking
 from phaseprof.probes.autograd import leaves_with_graph
 from phaseprof.probes.holding.graph import Node, Root, ancestors
 from phaseprof.probes.holding.tensor_links import is_tensor
@@ -62,7 +63,7 @@ def _outside(node: Node, count: int, not_read: Sequence[str]) -> Root:
     kind = type(node.obj)
     number = "1 reference is" if count == 1 else f"{count} references are"
     reason = f"no Python object explains it; {number} held outside Python"
-    if gc.get_freeze_count():
+    if gc.get_freeze_count() and not looking.is_available():
         reason += ", or by objects that gc.freeze() hides"
     if kind in (types.FunctionType, types.MethodType) and atexit._ncallbacks():
         return Root(OUTSIDE, "atexit or another C registry", 0.0, reason + f" ({_registered()})")
