@@ -15,6 +15,7 @@ from phaseprof.native.array_layout import array_type, dtype_layout
 from phaseprof.native.extension import addresses, extension, limit_or_none
 from phaseprof.native.kinds import TRUSTED
 from phaseprof.probes import own
+from phaseprof.probes.array_items import array_items
 from phaseprof.probes.typeinfo import with_subclasses
 
 __all__ = [
@@ -243,8 +244,6 @@ def _array_types() -> list[type]:
 
 def _items_of(structured: list[object], starts: list[object]) -> int:
     """Put the items of arrays of records among the starts; return how many there are then."""
-    from phaseprof.probes.walk import array_items
-
     try:
         if structured:
             starts[:] = array_items(structured)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from phaseprof.native import deep
 from phaseprof.probes import tensors, walk
+from phaseprof.probes.array_items import array_items
 from phaseprof.probes.arrays import BufferLocator
 from phaseprof.probes.size_plans import Plan, Planner
 
@@ -259,7 +260,7 @@ class SizeWalk:
 
     def _behind_arrays(self, arrays: list[object]) -> list[object]:
         """Return the items of object arrays, and what views look at; add memory that only they show."""
-        behind = walk.array_items(arrays)
+        behind = array_items(arrays)
         locate = self._plans.locator()
         bases = list(map(locate.base, arrays))
         exporters = list(compress(bases, map(is_not, bases, repeat(None))))

@@ -12,10 +12,11 @@ import time
 import types
 from collections.abc import Iterable, Sequence
 from itertools import chain, compress, islice, repeat
-from operator import attrgetter, is_
+from operator import is_
 from typing import TYPE_CHECKING, cast
 
 from phaseprof.native import looking
+from phaseprof.probes.array_items import array_items
 from phaseprof.probes.locals import local_values
 from phaseprof.probes.own import is_own_frame
 from phaseprof.probes.typeids import TypeFilter, made_by_looks, tally, without
@@ -23,7 +24,7 @@ from phaseprof.probes.typeinfo import loaded_module, types_hash_plainly, untrack
 from phaseprof.probes.uninterrupted import Source, objects_but_tuples
 
 if TYPE_CHECKING:
-    import numpy as np
+    pass
 
 # Large enough that the call's own cost vanishes, small enough that the list of referents stays in the cache.
 _CHUNK = 2048
@@ -214,29 +215,6 @@ def dict_keys(dicts: Iterable[object]) -> list[object]:
     No code of a subclass runs, and no key is hashed or compared. The caller drops the list.
     """
     return list(chain.from_iterable(map(dict.__iter__, cast("Iterable[dict[object, object]]", dicts))))
-
-
-def array_items(arrays: Iterable[object]) -> list[object]:
-    """Return the items of those arrays that hold Python objects; the caller drops the list.
-
-    The collector does not see into arrays. No code of an array subclass runs.
-    """
-    numpy = loaded_module("numpy", "ndarray")
-    items: list[object] = []
-    if numpy is None:
-        return items
-    dtype_of = numpy.ndarray.__dict__["dtype"].__get__
-    arrays = list(arrays)
-    for array in compress(arrays, map(attrgetter("hasobject"), map(dtype_of, arrays))):
-        items += _object_items(numpy.ndarray.view(array, numpy.ndarray))
-    return items
-
-
-def _object_items(plain: np.ndarray) -> list[object]:
-    fields = plain.dtype.fields
-    if fields is None:
-        return plain.ravel().tolist() if plain.dtype.hasobject else []
-    return [item for name in fields for item in _object_items(plain[name])]
 
 
 def array_types() -> list[type]:
