@@ -20,7 +20,7 @@ from phaseprof.analysis.limits import COUNTER_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
 from phaseprof.analysis.naming import BLOCK_BYTES, advise, counted_phase, summarise
 from phaseprof.analysis.paths import place_of_growth
-from phaseprof.analysis.placed import SHARE, best_share, came, named_by
+from phaseprof.analysis.placed import REGISTRIES, SHARE, best_share, came, companion, named_by
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom, stands_in
 from phaseprof.recording.model import OUTSIDE, ProcessRun
@@ -38,11 +38,6 @@ COUNTED = (
     ("shm_user_segments", "shared memory", "SharedMemory"),  # closed here, never unlinked
     ("descriptors", "descriptors", None),
 )
-# Where the standard library registers what a counter counts: such a table grows with it, and is no leak beside it.
-REGISTRIES = {
-    "threads": ("module threading.", "module concurrent.futures.thread."),
-    "children": ("module multiprocessing.", "module subprocess."),
-}
 # Resident memory is the poorest witness: it votes only in recordings that hold nothing better.
 NATIVE = ("malloc_in_use_bytes", "anonymous_bytes", "rss_bytes")
 # Resident memory must have grown by this much to be blamed while malloc's own count stands still (mapped by hand).
@@ -81,11 +76,14 @@ def counter_causes(
         plain = replace(_plain(process, symptom, kind, horizon), subject=subject)
         if metric == "shm_user_segments" and plain.phase in (None, OUTSIDE):
             continue  # other programs of this user make segments too, whenever they like
-        companion = _companion(kind, symptom, symptoms, known, trifles)
-        place = find_companion(process, kind, symptom) if companion is None else None
+        objects = _companion(kind, symptom, symptoms, known, trifles)
+        share = companion(process, kind, symptom.judgement.slope) if objects is None else None
+        place = find_companion(process, kind, symptom) if objects is None and share is None else None
+        if share is not None:
+            plain = replace(plain, subject=_better(share.subject, subject), holder=share.holder)
         if place is not None:
             plain = replace(plain, subject=place.subject, holder=tuple(place.holder.steps))
-        joined = _joined(plain, symptom, companion)
+        joined = _joined(plain, symptom, objects)
         told = "; named from a single look at the end: about as many are there" if place is not None else ""
         found.append(replace(joined, summary=joined.summary + told))
     every = [*known, *found]

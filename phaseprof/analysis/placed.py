@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, is_plumbing, normalised
 from phaseprof.analysis.limits import COUNTER_BYTES, Horizon
@@ -12,7 +12,8 @@ from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import Symptom
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import NO_ROOT, Finding
+from phaseprof.records import COMPANIONS, NO_ROOT, Finding
+from phaseprof.verdict.levels import comes_with
 
 # Of what came at a place, the part that tensors with a graph must be for it to be graphs.
 MOSTLY = 0.5
@@ -20,7 +21,12 @@ MOSTLY = 0.5
 SHARE = 0.2
 # Containers whose table grows and shrinks by steps, whatever they hold.
 HASHED = frozenset({"dict", "set", "frozenset", "OrderedDict", "defaultdict", "Counter"})
-_UNREACHABLE, _OUTSIDE = "unreachable", "outside Python"
+_UNREACHABLE, _OUTSIDE, _OURS = "unreachable", "outside Python", "phaseprof."
+# Where the standard library keeps what a counter counts: such a table grows with it, and a thread holds itself.
+REGISTRIES = {
+    "threads": ("module threading.", "module concurrent.futures.thread.", "threading.py ", "thread.py "),
+    "children": ("module multiprocessing.", "module subprocess."),
+}
 
 
 @dataclass(frozen=True)
@@ -32,6 +38,8 @@ class Share:
         holder: the path to the place; empty where nothing in Python leads to it.
         bytes_slope: growth in bytes a generation, between the two looks.
         graphs_slope: tensors with a graph a generation; what their graphs save in C++ is not among the bytes.
+        type_name: of the subject, qualified.
+        objects: type -> objects a generation that came, directly in the place or below it.
     """
 
     kind: str
@@ -39,6 +47,8 @@ class Share:
     holder: tuple[str, ...]
     bytes_slope: float
     graphs_slope: float = 0.0
+    type_name: str = ""
+    objects: Mapping[str, float] = field(default_factory=dict)
 
 
 def shares(process: ProcessRun) -> list[Share]:
@@ -47,7 +57,8 @@ def shares(process: ProcessRun) -> list[Share]:
     if told is None or told.g <= told.since:
         return []
     rows = [place for place in told.rows if place.bytes > 0 and place.steps and not _was_rehashed(place)]
-    return [_share(place, told.g - told.since, process) for place in rows]
+    every = [_share(place, told.g - told.since, process) for place in rows]
+    return [share for share in every if not share.type_name.startswith(_OURS)]
 
 
 def _was_rehashed(place: fmt.Place) -> bool:
@@ -64,7 +75,10 @@ def _share(place: fmt.Place, turns: int, process: ProcessRun) -> Share:
     if not holder and kind == "autograd graph":
         graphs = (one for one in reversed(process.holders) if one.subject == "graph" and one.speaks_for_most)
         holder = next((tuple(one.steps) for one in graphs if one.root not in NO_ROOT), ())
-    return Share(kind, subject, holder, place.bytes / turns, place.graphs / turns)
+    objects: dict[str, float] = {}
+    for name, n, _ in (*place.direct, *place.inside):
+        objects[name] = max(objects.get(name, 0.0), n / turns)
+    return Share(kind, subject, holder, place.bytes / turns, place.graphs / turns, _subject(place), objects)
 
 
 def best_share(process: ProcessRun, rate: float) -> Share | None:
@@ -87,6 +101,21 @@ def best_share(process: ProcessRun, rate: float) -> Share | None:
 def _names(share: Share) -> bool:
     """Whether a place says something: rings have rules of their own, and plumbing that nobody holds is anybody's."""
     return share.kind != "garbage" and (share.kind != "container" or bool(share.holder))
+
+
+def companion(process: ProcessRun, kind: str, rate: float) -> Share | None:
+    """Return the place where objects came that come with a counter: of a type known for it, else as many of them.
+
+    Args:
+        process: the recording.
+        kind: that of the counter's findings.
+        rate: by how much it grows a generation.
+    """
+    every = shares(process)
+    known = [one for one in every if any(n > 0 and _short(name) in COMPANIONS[kind] for name, n in one.objects.items())]
+    alike = [one for one in every if one.kind == "objects" and comes_with(rate, one.objects.get(one.type_name, 0.0))]
+    registries = REGISTRIES.get(kind, ())
+    return next((one for one in (*known, *alike) if one.holder and not one.holder[0].startswith(registries)), None)
 
 
 def came(process: ProcessRun, kind: str) -> float:
@@ -182,6 +211,10 @@ def _subject(place: fmt.Place) -> str:
     if telling:
         return telling[0]
     return place.direct[0][0] if place.direct else place.type
+
+
+def _short(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _kind_of(name: str) -> str:

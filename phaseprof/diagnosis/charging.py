@@ -12,7 +12,7 @@ import mmap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from phaseprof.native.table import OUTSIDE, UNREACHABLE, PlaceTable
+from phaseprof.native.table import MODULE, OUTSIDE, UNREACHABLE, PlaceTable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -111,6 +111,7 @@ def charge(before: Kept, after: PlaceTable, *, least_bytes: int, most: int) -> l
 
     rows = _Rows(before.read(), after)
     sums = np.bincount(rows.homes, weights=rows.bytes, minlength=len(after)) - rows.lost()
+    sums[rows.imported()] = 0.0
     chosen = np.argsort(-sums)[:most].tolist()
     return [_growth(rows, row, float(sums[row])) for row in chosen if sums[row] >= least_bytes]
 
@@ -159,6 +160,15 @@ class _Rows:
             if np.array_equal(further, homes):
                 return homes
             homes = further
+
+    def imported(self) -> list[int]:
+        """Return the rows of modules that were not there at the older look: what an import brings, it brings once."""
+        import numpy as np
+
+        roots = np.flatnonzero(self.after.parent == 0).tolist()
+        modules = {place for place, root in self.after.roots.items() if root.kind == MODULE}
+        modules -= set(self.before.places[0].tolist())  # numpy's own test would import more of numpy
+        return [row for row in roots if int(self.after.place[row]) in modules]
 
     def lost(self) -> NDArray[np.float64]:
         """Return for each row the bytes that lay below it at places where nothing lies any more."""

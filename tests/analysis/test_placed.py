@@ -114,3 +114,29 @@ def test_a_full_buffer_is_not_blamed_because_it_is_large() -> None:
     process.add(fmt.Metrics(LAST, LAST, {"arrays_bytes": 18.0 * MIB}))
 
     assert [(f.kind, f.holder) for f in find_leaks(process)] == [("native", ())]
+
+
+@pytest.mark.parametrize(
+    ("metric", "came", "kind", "subject"),
+    [
+        ("threads", ("concurrent.futures.thread.ThreadPoolExecutor", 10, 9000), "threads", "Thread"),
+        ("descriptors", ("h5py.File", 10, 9000), "descriptors", "File"),
+        ("descriptors", ("h5py.File", 90, 9000), "descriptors", ""),
+    ],
+)
+def test_a_counter_takes_its_holder_from_where_as_many_objects_came(
+    metric: str, came: tuple[str, int, int], kind: str, subject: str
+) -> None:
+    """Two a generation; a thread that holds itself says nothing, and neither do objects that are many more."""
+    itself = place(90_000, steps=["threading.py Thread._bootstrap() local"], direct=(("threading.Thread", 20, 9000),))
+    rows = [itself, place(20_000, direct=(came,), inside=(came,))]
+    process = record({metric: rising(2)}, [fmt.Places(0, LAST, LAST - 10, 110_000, rows)])
+
+    (found,) = find_leaks(process)
+
+    is_named = came[1] == 10
+    assert (found.kind, found.subject or "", found.holder) == (kind, subject, tuple(ROLLOUTS) if is_named else ())
+
+
+def test_what_the_profiler_makes_is_not_named() -> None:
+    assert run(place(direct=(("phaseprof.native.table.Root", 9, 9 * MIB),))) == [("native", "")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import types
 from collections import deque
 from collections.abc import Callable
 
@@ -120,3 +122,16 @@ def test_shares_add_up(kept: list[int], dropped: int, piled: int, size: int) -> 
 
     came = sum(growth.n_bytes for growth in charge(Kept(before), after, least_bytes=-(10**9), most=len(after)))
     assert came == int(after.own_bytes.sum()) - int(before.own_bytes.sum())
+
+
+def test_a_module_that_is_imported_is_no_growth() -> None:
+    before = Kept(read_places())
+    module = types.ModuleType("imported_late")
+    module.table = [str(n) * 100 for n in range(2000)]  # type: ignore[attr-defined]
+    sys.modules["imported_late"] = module
+    try:
+        grown = charge(before, read_places(), least_bytes=400_000, most=8)
+    finally:
+        del sys.modules["imported_late"]
+
+    assert grown == []
