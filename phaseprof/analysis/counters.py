@@ -88,6 +88,7 @@ def counter_causes(
         found.append(replace(joined, summary=joined.summary + told))
     every = [*known, *found]
     native = _dead(process, symptoms, every, horizon) or _native(process, symptoms, every, horizon)
+    native = [finding for finding in native if not any(_fills_up(one, finding) for one in known)]
     logged = logged_causes(process, symptoms, horizon)
     return [*found, *native, *_device(process, symptoms, leaks, horizon), *logged]
 
@@ -101,6 +102,11 @@ def is_explained(leak: Finding, counted: Sequence[Finding]) -> bool:
         or (leak.kind == "container" and leak.holder and leak.holder[0].startswith(REGISTRIES.get(f.kind, ())))
         for f in counted
     )
+
+
+def _fills_up(known: Finding, finding: Finding) -> bool:
+    """Whether memory that a place explains is that of a container with a bound, which was found to fill up."""
+    return known.verdict == "filling" and bool(finding.holder) and known.subject == finding.subject
 
 
 def _companion(

@@ -140,3 +140,13 @@ def test_a_counter_takes_its_holder_from_where_as_many_objects_came(
 
 def test_what_the_profiler_makes_is_not_named() -> None:
     assert run(place(direct=(("phaseprof.native.table.Root", 9, 9 * MIB),))) == [("native", "")]
+
+
+def test_a_buffer_that_fills_up_is_no_leak_where_a_place_shows_it() -> None:
+    key = "count/app.Rollout"
+    steps = ("module __main__.trainer (Trainer)", ".rollouts (deque, 32)")
+    fills = held(key, steps, item="app.Rollout", container="collections.deque", length=32, bound=100, bound_length=32)
+    looks = fmt.Places(0, LAST, LAST - 10, 10 * MIB, [place(steps=[steps[0], ".rollouts (deque)"])])
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8), key: rising(1)}, [fills, looks])
+
+    assert {finding.verdict for finding in find_leaks(process)} == {"filling"}
