@@ -14,6 +14,7 @@ from phaseprof.live.loops import OpenEnd
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.sampler import marks_nothing
 from phaseprof.live.scopes import Boundaries, GenerationScope, Items, PhaseScope
+from phaseprof.probes.typeinfo import is_a
 
 
 class Marked(Boundaries, Protocol):
@@ -148,7 +149,7 @@ class Marks:
 
 def end_stale(marks: weakref.WeakSet[OpenEnd | Marks]) -> bool:
     """End the generation of a training that runs no more; tell if there was one."""
-    stale = [one for one in marks if isinstance(one, Marks) and one.is_stale]
+    stale = [one for one in marks if is_a(one, Marks) and one.is_stale]
     for one in stale:
         one.end_generation(failed=True)
     return bool(stale)

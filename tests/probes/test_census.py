@@ -37,11 +37,6 @@ class Number(int):
     pass
 
 
-class Level(enum.Enum):
-    LOW = 1
-    HIGH = 2
-
-
 Point = collections.namedtuple("Point", "x y")
 
 
@@ -83,7 +78,9 @@ def test_instances_that_hide_from_the_collector_are_counted(cls):
 
 
 def test_enum_members_are_instances():
-    assert census.watched_counts([Level]) == {Level: 2}
+    level = enum.Enum("level", ["LOW", "HIGH"])
+
+    assert census.watched_counts([level]) == {level: 2}
 
 
 def test_classes_are_instances_of_their_metaclass():

@@ -79,6 +79,19 @@ def test_pages_that_a_child_writes_become_its_own() -> None:
     assert 2 * SIZE < private < 2 * SIZE + 32 * MIB
 
 
+def test_pages_that_the_parent_writes_are_no_growth_of_a_child_that_rests() -> None:
+    with private_block() as block, waiting_children(1, lambda: None) as pids:
+        probe = ChildrenProbe()
+        before = probe.read()["children_private_bytes"]
+        for page in range(0, SIZE, mmap.PAGESIZE):
+            block[page] = 1
+        private = sum(child.private_bytes or 0 for child in describe_children().living if child.pid in pids)
+        after = probe.read()["children_private_bytes"]
+
+    assert private > SIZE
+    assert after <= before
+
+
 def test_private_memory_is_told_for_each_child() -> None:
     with waiting_children(1, private_block) as big, waiting_children(1, lambda: None):
         by_pid = {child.pid: child.private_bytes for child in describe_children().living}

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import types
 import weakref
 
 import numpy as np
@@ -64,14 +65,14 @@ def test_largest_come_first_and_the_limit_holds():
     del kept
 
 
-def test_module_globals_name_their_module():
-    globals()["_big"] = bytes(MIN)
-    try:
-        (found,) = find("bytes")
-    finally:
-        del globals()["_big"]
+def test_module_globals_name_their_module(monkeypatch):
+    module = types.ModuleType("trainer_module")  # those of the tests are frozen
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    module.others, module.big = [], bytes(MIN)  # as in every module, something that the collector tracks
 
-    assert found.holder == "module test_large"
+    (found,) = find("bytes")
+
+    assert found.holder == "module trainer_module"
 
 
 def test_nothing_large_is_an_empty_list():
