@@ -12,6 +12,7 @@ from phaseprof.native.paths import steps_to
 from phaseprof.native.roots import module_namespaces, name_starts, place_of
 from phaseprof.native.table import FRAME, MODULE, NAMED, OUTSIDE, UNREACHABLE, PathStep, PlaceTable, Root
 from phaseprof.probes import own, tensors
+from phaseprof.probes.held import held_where_needed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,15 +26,11 @@ def read(module: Extension, named: Mapping[str, object] | None, *, limit_s: floa
     """Read the heap by place; see ``places.read_places``."""
     import numpy as np
 
-    answer, roots = _walk(module, named, limit_s, None)
+    answer, roots, sizes = _walk_and_measure(module, named, limit_s)
     columns = cast("tuple[bytes, ...]", answer[:5])
     place, parent, kind, number, own_bytes = (np.frombuffer(column, np.int64) for column in columns)
-    names, measured, rows, n_met, is_partial = cast("tuple[list[str], list[object], bytes, int, int]", answer[5:])
+    names, _, rows, n_met, is_partial = cast("tuple[list[str], list[object], bytes, int, int]", answer[5:])
     own_bytes, n_graph = own_bytes.copy(), np.zeros(len(place), np.int64)
-    try:
-        sizes = tensors.measure_each(measured)
-    finally:
-        measured.clear()
     if sizes:
         at = np.frombuffer(rows, np.uint32)
         np.add.at(own_bytes, at, np.array([size for size, _ in sizes], np.int64))
@@ -52,6 +49,19 @@ def read(module: Extension, named: Mapping[str, object] | None, *, limit_s: floa
         n_met=n_met,
         partial=bool(is_partial),
     )
+
+
+@held_where_needed
+def _walk_and_measure(
+    module: Extension, named: Mapping[str, object] | None, limit_s: float | None
+) -> tuple[tuple[object, ...], dict[int, Root], list[tuple[int, bool]]]:
+    """Hold the interpreter while tensors are at hand, and no longer: numpy lets other threads run."""
+    answer, roots = _walk(module, named, limit_s, None)
+    measured = cast("list[object]", answer[6])
+    try:
+        return answer, roots, tensors.measure_each(measured)
+    finally:
+        measured.clear()
 
 
 def resolve(

@@ -13,7 +13,6 @@ from phaseprof.native.reference import Node, Walk, links_between
 from phaseprof.native.roots import Starts, find_starts
 from phaseprof.native.table import PathStep, PlaceTable, Root
 from phaseprof.probes import tensors
-from phaseprof.probes.held import held_where_needed
 from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
@@ -38,10 +37,7 @@ def read_places(roots: Mapping[str, object] | None = None, *, limit_s: float | N
     module = extension()
     if module is None:
         return _read_in_python(roots, limit_s)
-    return _read_in_c(module, roots, limit_s=limit_s)
-
-
-_read_in_c = held_where_needed(in_c.read)
+    return in_c.read(module, roots, limit_s=limit_s)
 
 
 def resolve(

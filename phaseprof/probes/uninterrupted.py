@@ -53,9 +53,10 @@ _COLLECTS_INSIDE_CALLS = sys.version_info < (3, 12)
 
 # As measured: how many more tuples the collector lists in a function that is called with ``*args``.
 _TUPLES_OF_A_CALL = 1 if sys.version_info >= (3, 12) else 0
-# The switch interval while a look lasts.  A longer one is interrupted; threads that began to wait meanwhile may have to
-# wait for as long, if the others compute without a pause.
-_LONG_S = 2.0
+# The switch interval while a look lasts.  A longer one is interrupted; threads that began to wait meanwhile, and a look
+# that lets go of the interpreter after all, may have to wait for as long, if the others compute without a pause.  Where
+# passes are in C, only what they hand out is held, which takes a fraction of a second.
+_LONG_S, _LONG_IN_C_S = 2.0, 0.25
 # For a thread that waits to wake up and take over, where no thread of our own can be had for that.
 _SETTLE_S = 0.005
 
@@ -334,7 +335,7 @@ def _hold(function: Callable[..., Result], args: tuple[Any, ...], kwargs: dict[s
         # A thread that begins to wait for the interpreter counts the interval of that moment, and one that waits asks
         # for nothing if the interpreter has changed hands since.  So it is given away once, and as soon as it is back,
         # before whoever had it can begin to wait, the interval is raised.
-        in_one_call(*_handing_over() if others else (), partial(sys.setswitchinterval, _LONG_S))
+        in_one_call(*_handing_over() if others else (), partial(sys.setswitchinterval, _long_s()))
         return function(*args, **kwargs)
     finally:
         # One call of a C function: a signal's handler, which may raise, runs after it.
@@ -344,6 +345,10 @@ def _hold(function: Callable[..., Result], args: tuple[Any, ...], kwargs: dict[s
         _pass.restore = int
         if others:
             time.sleep(0)  # those who wait count the long interval; offered the interpreter, they count the usual one
+
+
+def _long_s() -> float:
+    return _LONG_IN_C_S if looking.is_available() else _LONG_S
 
 
 def _handing_over() -> tuple[Callable[[], object], ...]:
@@ -373,6 +378,6 @@ def call_that_waits(function: Callable[..., Result], *args: object) -> Result:
     in_one_call(
         _pass.restore,
         partial(any, map(found.append, starmap(function, (args,)))),
-        partial(sys.setswitchinterval, _LONG_S),
+        partial(sys.setswitchinterval, _long_s()),
     )
     return found.pop()

@@ -59,7 +59,7 @@ def code_of(text: str, folder: Path) -> CodeType:
 
 def watch(text: str, folder: Path, until: Callable[[Marks, LoopFinder], bool], marks: Marks) -> LoopFinder:
     """Run a program under a finder until what is asked for has come."""
-    finder = LoopFinder(marks, folder, every_s=0.002)
+    finder = LoopFinder(marks, folder, every_s=0.006)
 
     def turn(_: str) -> None:
         time.sleep(0.004)
