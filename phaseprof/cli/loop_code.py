@@ -35,12 +35,14 @@ class Loop:
 def loops_of(code: CodeType) -> tuple[Loop, ...]:
     """Return the loops of a code object, outer ones first.  Cost: 1 µs an instruction, once."""
     steps = list(dis.get_instructions(code))
+    at = {step.offset: number for number, step in enumerate(steps)}
+    # Where an exception ends an ``await``, a jump goes back to its end.
+    ends_of_await = {step.offset for step in steps if step.opname == "END_SEND"}
     ends: dict[int, int] = {}
     for step in steps:
-        if _is_jump(step) and step.argval <= step.offset:
+        if _is_jump(step) and step.argval <= step.offset and step.argval not in ends_of_await:
             ends[step.argval] = max(step.offset, ends.get(step.argval, 0))
     lines = dict(_lines(code))
-    at = {step.offset: number for number, step in enumerate(steps)}
     found = [
         Loop(code, head, end, _line_of(lines, head), _variable(steps[at[head] :]) if head in at else None)
         for head, end in ends.items()
