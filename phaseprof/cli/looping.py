@@ -125,7 +125,7 @@ class LoopFinder:
         for loop, frame in path:
             self._first.setdefault(loop, self._n_looks)
             self._seen[loop] += 1
-            if self._watcher is None or not self._watcher.watch(loop.code):
+            if self._watcher is None or not self._watcher.watch(frame.f_code):
                 self._turns[loop] += self._has_turned(loop, frame)
         for loop, _ in path:
             if self._is_it(loop):
@@ -169,7 +169,8 @@ class LoopFinder:
     def _jumped(self, code: CodeType, head: int) -> bool:
         """A loop of the program comes round; return whether to hear of it again."""
         if self.found is not None:
-            if code is not self.found.code or head != self.found.head:
+            # Equal code that was compiled twice counts as one: loops are kept by code.
+            if head != self.found.head or code != self.found.code:
                 return False
             if threading.get_ident() == self._main:
                 self._marks.generation()
