@@ -202,11 +202,11 @@ def call_many_times() -> None:
         module.count((Node, dict))
         module.local_values(sys._getframe())
 
-    for _ in range(30):
+    for _ in range(50):
         call_all()
     references, blocks = [sys.getrefcount(obj) for obj in objects], sys.getallocatedblocks()
     resident = psutil.Process().memory_info().rss
-    for _ in range(100):
+    for _ in range(300):
         call_all()
 
     assert [sys.getrefcount(obj) for obj in objects] == references

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from looks import LOOKS
 
 import phaseprof
 from phaseprof import Profiler
-from phaseprof.probes import arrays, census, heap, large, sizes
 from phaseprof.probes.holders import find_holders
 from phaseprof.probes.typeinfo import is_a, loaded_module
 
@@ -44,17 +44,6 @@ class LazyModule(types.ModuleType):
 
 class Thing:
     pass
-
-
-LOOKS: dict[str, Callable[[object], object]] = {
-    "walk": lambda obj: heap.read_heap(strings=True, min_length=2),
-    "census": lambda obj: census.count_type_names(),
-    "watched": lambda obj: census.counts_in_order([type(obj)]),
-    "arrays": lambda obj: arrays.census_arrays(),
-    "large": lambda obj: large.large_objects(4096, 50),
-    "holders": lambda obj: find_holders([obj], deadline_s=0.5),
-    "size": lambda obj: sizes.deep_size(obj),
-}
 
 
 MAKERS: dict[str, Callable[[], object]] = {

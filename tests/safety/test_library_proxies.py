@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import looks
 import pytest
 
 from phaseprof import Profiler
-from phaseprof.probes import arrays, census, heap, large, sizes
-from phaseprof.probes.holders import find_holders
+from phaseprof.probes import sizes
 
 
 class Episode:
@@ -67,15 +67,7 @@ def library_that_says_module(folder: Path) -> object:
 MAKERS: list[Callable[[Path], object]] = [
     proxy_of_a_list, proxy_of_what_refuses, proxy_without_an_object, proxy_of_a_module, library_that_says_module,
 ]  # fmt: skip
-LOOKS: dict[str, Callable[[object], object]] = {
-    "walk": lambda obj: heap.read_heap(strings=True, min_length=2),
-    "census": lambda obj: census.count_type_names(),
-    "watched": lambda obj: census.counts_in_order([type(obj)]),
-    "arrays": lambda obj: arrays.census_arrays(),
-    "large": lambda obj: large.large_objects(4096, 50),
-    "holders": lambda obj: find_holders([obj], deadline_s=0.5),
-    "size": lambda obj: sizes.deep_size([obj]),
-}
+LOOKS = {**looks.LOOKS, "size": lambda obj: sizes.deep_size([obj])}
 
 
 @pytest.fixture(params=MAKERS, ids=lambda maker: maker.__name__)

@@ -1,0 +1,18 @@
+"""Every look at the heap, as a function of an object that the look is to meet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from phaseprof.probes import arrays, census, heap, large, sizes
+from phaseprof.probes.holders import find_holders
+
+LOOKS: dict[str, Callable[[object], object]] = {
+    "walk": lambda obj: heap.read_heap(strings=True, min_length=2),
+    "census": lambda obj: census.count_type_names(),
+    "watched": lambda obj: census.counts_in_order([type(obj)]),
+    "arrays": lambda obj: arrays.census_arrays(),
+    "large": lambda obj: large.large_objects(4096, 50),
+    "holders": lambda obj: find_holders([obj], deadline_s=0.5),
+    "size": lambda obj: sizes.deep_size(obj),
+}
