@@ -62,7 +62,9 @@ def _who_leaks(rows: Sequence[RankRow]) -> str:
     if not leaking:
         return ""  # whether that is for want of leaks or of readings is told for each process
     rest = len(rows) - len(leaking)
-    others = "" if not rest else "; the other does not" if rest == 1 else f"; the other {rest:,} do not"
+    # One that was too short to judge may be among them, so they are not said to be free of leaks.
+    number = "" if rest == 1 else f" {rest:,}"
+    others = "" if not rest else f"; no leak was found in the other{number}"
     return f"{_named(leaking)} of {len(rows):,} {'leaks' if len(leaking) == 1 else 'leak'}{others}."
 
 

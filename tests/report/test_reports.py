@@ -535,7 +535,7 @@ def test_several_ranks_get_a_table_and_a_section_each(leak: Finding) -> None:
 def test_the_rank_that_leaks_comes_first(leak: Finding) -> None:
     text = build.build_report(Run(None, ranks(4)), [[], [], [leak], []]).render(Style(full=False))
 
-    assert text.splitlines()[3] == "Rank 2 of 4 leaks; the other 3 do not."
+    assert text.splitlines()[3] == "Rank 2 of 4 leaks; no leak was found in the other 3."
     assert re.findall(r"^(\d) +10\d +", text, re.MULTILINE) == ["2", "0", "1", "3"]
     assert re.findall(r"Process: +rank (\d)", text) == ["2"]
     assert "(3 more processes are in the table only" in text
