@@ -28,10 +28,13 @@
 #define PREFETCH(address) __builtin_prefetch(address)
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* Of functions that do nothing but prefetch: gcc takes them to have no effect, and leaves calls of them out. */
+#define PREFETCHING inline __attribute__((always_inline))
 #else
 #define PREFETCH(address) ((void)(address))
 #define LIKELY(x) (x)
 #define UNLIKELY(x) (x)
+#define PREFETCHING inline
 #endif
 
 #ifdef PHASEPROF_FAILING_MALLOC
@@ -111,6 +114,7 @@ typedef struct {
 
 /* struct _dictkeysobject; of 3.11 and later */
 #define KEYS_LOG2_INDEX_BYTES 9
+#define KEYS_KIND 10 /* 0: each entry begins with the key's hash */
 #define KEYS_USABLE 16
 #define KEYS_ENTRIES 24
 #define KEYS_INDICES 32
@@ -148,32 +152,43 @@ typedef struct {
 #define LARGE_PAGE ((size_t)1 << 21)
 #define MAPPED_FROM ((size_t)1 << 17) /* what is freed goes back to the system, and stays with no one */
 
+#ifdef __linux__
 static int
-zeroed_make(Zeroed *memory, size_t bytes)
+zeroed_map(Zeroed *memory, size_t bytes)
 {
-    memory->bytes = 0;
-#if defined(__linux__) && defined(MADV_HUGEPAGE) && defined(MAP_ANONYMOUS)
 #ifdef PHASEPROF_FAILING_MALLOC
     if (is_refused()) {
         return -1;
     }
 #endif
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED) {
+        return -1;
+    }
+    *memory = (Zeroed){base, base, bytes};
+    return 0;
+}
+#endif
+
+static int
+zeroed_make(Zeroed *memory, size_t bytes)
+{
+#ifdef __linux__
     if (bytes >= MAPPED_FROM) {
-        size_t margin = bytes >= LARGE_PAGE ? LARGE_PAGE : 0, mapped = bytes + margin;
-        void *base = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (base == MAP_FAILED) {
+        size_t margin = bytes >= LARGE_PAGE ? LARGE_PAGE : 0;
+        if (zeroed_map(memory, bytes + margin) < 0) {
             return -1;
         }
-        memory->base = base;
-        memory->at = base;
-        memory->bytes = mapped;
+#ifdef MADV_HUGEPAGE
         if (margin) {
-            memory->at = (void *)(((uintptr_t)base + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1));
+            memory->at = (void *)(((uintptr_t)memory->base + LARGE_PAGE - 1) & ~(uintptr_t)(LARGE_PAGE - 1));
             (void)madvise(memory->at, bytes, MADV_HUGEPAGE);
         }
+#endif
         return 0;
     }
 #endif
+    memory->bytes = 0;
     memory->base = memory->at = calloc(bytes, 1);
     return memory->at == NULL ? -1 : 0;
 }
@@ -192,97 +207,166 @@ zeroed_free(Zeroed *memory)
     memory->base = memory->at = NULL;
 }
 
-typedef struct {
-    uintptr_t *slots;
-    size_t mask, used, limit;
+/* Zeroed things of one size, got a number at a time: a few first, then as many as fill a mapping. */
+typedef struct Slab {
+    struct Slab *next;
     Zeroed memory;
+    uint64_t words[];
+} Slab;
+
+typedef struct {
+    Slab *slabs;
+    size_t n_free; /* things of the newest slab that nobody has yet */
+} Pool;
+
+#define POOLED_AT_FIRST 8
+
+static void *
+pool_get(Pool *pool, size_t bytes)
+{
+    if (pool->n_free == 0) {
+        size_t n = pool->slabs == NULL ? POOLED_AT_FIRST : MAPPED_FROM / bytes;
+        Zeroed memory;
+        if (zeroed_make(&memory, sizeof(Slab) + n * bytes) < 0) {
+            return NULL;
+        }
+        Slab *slab = memory.at;
+        slab->memory = memory;
+        slab->next = pool->slabs;
+        pool->slabs = slab;
+        pool->n_free = n;
+    }
+    return (char *)pool->slabs->words + --pool->n_free * bytes;
+}
+
+static void
+pool_free(Pool *pool)
+{
+    while (pool->slabs != NULL) {
+        Slab *slab = pool->slabs;
+        Zeroed memory = slab->memory; /* the slab lies in it */
+        pool->slabs = slab->next;
+        zeroed_free(&memory);
+    }
+}
+
+/* A set of addresses is a bitmap for each stretch of 64 KiB in which one of them lies, found by hash.  The heap of a program
+   beside torch takes 1 MB of bitmaps so, which stay in the cache; a table of the addresses takes eight, and does not. */
+#define STRETCH_BITS 16
+#define STRETCH_WORDS ((size_t)1 << (STRETCH_BITS - 4 - 6)) /* a bit for each 16 bytes */
+
+typedef struct {
+    uint64_t key; /* 0 is none */
+    uint64_t *words;
+} Stretch;
+
+typedef struct {
+    Stretch *stretches;
+    size_t mask, n_stretches, n_addresses;
+    Pool bitmaps;
 } Set;
 
-static inline size_t
-slot_of(const Set *set, uintptr_t address)
+/* Objects lie 16 bytes apart; the few that do not begin at a multiple of that have a bitmap of their own. */
+static inline uint64_t
+stretch_key(uintptr_t address)
 {
-    return (size_t)(((uint64_t)(address >> 4) * 0x9E3779B97F4A7C15ull) >> 20) & set->mask;
+    return ((uint64_t)(address >> STRETCH_BITS) << 1 | (address >> 3 & 1)) + 1;
+}
+
+static inline size_t
+bit_of(uintptr_t address)
+{
+    return (size_t)(address >> 4) & (STRETCH_WORDS * 64 - 1);
+}
+
+static inline Stretch *
+stretch_at(const Set *set, uint64_t key)
+{
+    size_t at = (size_t)(key * 0x9E3779B97F4A7C15ull >> 32) & set->mask;
+    while (set->stretches[at].key && set->stretches[at].key != key) {
+        at = (at + 1) & set->mask;
+    }
+    return &set->stretches[at];
 }
 
 static int
-set_make(Set *set, size_t capacity)
+set_make(Set *set)
 {
-    if (zeroed_make(&set->memory, capacity * sizeof(uintptr_t)) < 0) {
-        set->slots = NULL;
-        return -1;
-    }
-    set->slots = set->memory.at;
-    set->mask = capacity - 1;
-    set->used = 0;
-    set->limit = capacity / 3 * 2;
-    return 0;
+    *set = (Set){.mask = 15};
+    set->stretches = calloc(set->mask + 1, sizeof(Stretch));
+    return set->stretches == NULL ? -1 : 0;
 }
 
 static void
 set_free(Set *set)
 {
-    zeroed_free(&set->memory);
-    set->slots = NULL;
+    pool_free(&set->bitmaps);
+    free(set->stretches);
+    set->stretches = NULL;
 }
 
 static int
 set_grow(Set *set)
 {
-    Set larger;
-    if (set_make(&larger, (set->mask + 1) * 2) < 0) {
+    Set larger = {.mask = set->mask * 2 + 1};
+    larger.stretches = calloc(larger.mask + 1, sizeof(Stretch));
+    if (larger.stretches == NULL) {
         return -1;
     }
     for (size_t i = 0; i <= set->mask; i++) {
-        uintptr_t address = set->slots[i];
-        if (address) {
-            size_t at = slot_of(&larger, address);
-            while (larger.slots[at]) {
-                at = (at + 1) & larger.mask;
-            }
-            larger.slots[at] = address;
+        if (set->stretches[i].key) {
+            *stretch_at(&larger, set->stretches[i].key) = set->stretches[i];
         }
     }
-    larger.used = set->used;
-    set_free(set);
-    *set = larger;
+    free(set->stretches);
+    set->stretches = larger.stretches;
+    set->mask = larger.mask;
     return 0;
+}
+
+static Stretch *
+add_stretch(Set *set, uint64_t key)
+{
+    if (set->n_stretches * 2 > set->mask && set_grow(set) < 0) {
+        return NULL;
+    }
+    uint64_t *words = pool_get(&set->bitmaps, STRETCH_WORDS * sizeof(uint64_t));
+    if (words == NULL) {
+        return NULL;
+    }
+    Stretch *stretch = stretch_at(set, key);
+    *stretch = (Stretch){key, words};
+    set->n_stretches++;
+    return stretch;
 }
 
 static inline int
 set_has(const Set *set, uintptr_t address)
 {
-    size_t at = slot_of(set, address);
-    while (set->slots[at]) {
-        if (set->slots[at] == address) {
-            return 1;
-        }
-        at = (at + 1) & set->mask;
-    }
-    return 0;
+    const Stretch *stretch = stretch_at(set, stretch_key(address));
+    size_t bit = bit_of(address);
+    return stretch->key && stretch->words[bit / 64] >> bit % 64 & 1;
 }
 
 /* Return 1 where the address is new, 0 where it was there, -1 where there is no memory. */
 static inline int
 set_add(Set *set, uintptr_t address)
 {
-    size_t at = slot_of(set, address);
-    while (set->slots[at]) {
-        if (set->slots[at] == address) {
-            return 0;
-        }
-        at = (at + 1) & set->mask;
-    }
-    if (UNLIKELY(set->used >= set->limit)) {
-        if (set_grow(set) < 0) {
+    uint64_t key = stretch_key(address);
+    Stretch *stretch = stretch_at(set, key);
+    if (UNLIKELY(!stretch->key)) {
+        stretch = add_stretch(set, key);
+        if (stretch == NULL) {
             return -1;
         }
-        at = slot_of(set, address);
-        while (set->slots[at]) {
-            at = (at + 1) & set->mask;
-        }
     }
-    set->slots[at] = address;
-    set->used++;
+    size_t bit = bit_of(address);
+    uint64_t *word = &stretch->words[bit / 64], mark = (uint64_t)1 << bit % 64;
+    if (*word & mark) {
+        return 0;
+    }
+    *word |= mark;
+    set->n_addresses++;
     return 1;
 }
 
@@ -317,11 +401,17 @@ map_free(Map *map)
     map->entries = NULL;
 }
 
+static inline Entry *
+map_slot(const Map *map, uint64_t key)
+{
+    return &map->entries[(size_t)((key ^ key >> 29) * 0x9E3779B97F4A7C15ull >> 24) & map->mask];
+}
+
 /* Return the entry of a key, or the empty one where it belongs. */
 static inline Entry *
 map_find(const Map *map, uint64_t key)
 {
-    size_t at = (size_t)((key ^ key >> 29) * 0x9E3779B97F4A7C15ull >> 24) & map->mask;
+    size_t at = (size_t)(map_slot(map, key) - map->entries);
     while (map->entries[at].key && map->entries[at].key != key) {
         at = (at + 1) & map->mask;
     }
@@ -361,6 +451,42 @@ map_put(Map *map, uint64_t key, uint32_t value)
     return 0;
 }
 
+/* Free an array that make_room has grown. */
+static void
+free_room(void *array, size_t bytes)
+{
+#ifdef __linux__
+    if (bytes >= MAPPED_FROM) {
+        munmap(array, bytes);
+        return;
+    }
+#endif
+    free(array);
+}
+
+#define FREE_ROOM(array, room) free_room(array, (room) * sizeof *(array))
+
+/* Large arrays are mapped: in the gaps between the program's own blocks they would write pages that a forked child
+   shares. */
+static void *
+resize(void *array, size_t bytes, size_t larger)
+{
+#ifdef __linux__
+    if (larger >= MAPPED_FROM) {
+        Zeroed memory;
+        if (zeroed_map(&memory, larger) < 0) {
+            return NULL;
+        }
+        if (bytes) {
+            memcpy(memory.at, array, bytes);
+            free_room(array, bytes);
+        }
+        return memory.at;
+    }
+#endif
+    return realloc(array, larger);
+}
+
 /* Make room for one more in an array. */
 static int
 make_room(void *array, size_t n, size_t *capacity, size_t item_bytes)
@@ -369,7 +495,7 @@ make_room(void *array, size_t n, size_t *capacity, size_t item_bytes)
         return 0;
     }
     size_t larger = *capacity ? *capacity * 2 : 64;
-    void *moved = realloc(*(void **)array, larger * item_bytes);
+    void *moved = resize(*(void **)array, *capacity * item_bytes, larger * item_bytes);
     if (moved == NULL) {
         return -1;
     }
@@ -417,11 +543,179 @@ find_frozen(Generation *young)
     return frozen;
 }
 
+typedef struct {
+    PyObject **objects;
+    size_t n, room;
+} Objects;
+
+static int
+put_object(Objects *to, PyObject *object)
+{
+    if (make_room(&to->objects, to->n, &to->room, sizeof(PyObject *)) < 0) {
+        return -1;
+    }
+    to->objects[to->n++] = object;
+    return 0;
+}
+
+static void
+reverse(PyObject **objects, size_t n)
+{
+    for (size_t i = 0; i < n / 2; i++) {
+        PyObject *object = objects[i];
+        objects[i] = objects[n - 1 - i];
+        objects[n - 1 - i] = object;
+    }
+}
+
+typedef int (*choice)(const void *arg, PyObject *object);
+
+#define MARKS 96
+
+/* Some tracked objects that were met, spread over the walk. */
+typedef struct {
+    Link *links[MARKS];
+    size_t n, next, step; /* the numbers of the next object that is marked, and from one to the next */
+} Marks;
+
+static void
+mark(Marks *marks, PyObject *object)
+{
+    if (!PyObject_IS_GC(object) || !PyObject_GC_IsTracked(object)) {
+        return; /* the next one, then */
+    }
+    if (marks->n == MARKS) {
+        for (size_t i = 0; i < MARKS / 2; i++) {
+            marks->links[i] = marks->links[2 * i];
+        }
+        marks->n = MARKS / 2;
+        marks->step *= 2;
+    }
+    marks->links[marks->n++] = LINK_OF(object);
+    marks->next += marks->step;
+}
+
+/* A stretch of the collector's lists, from a head or a marked object to the next of either. */
+typedef struct {
+    Link *begin, *at;
+    size_t end; /* number of the stretch that begins where it ends */
+    Objects found;
+} Span;
+
+typedef struct {
+    Span spans[N_GENERATIONS + MARKS];
+    size_t n;
+    uint8_t sieve[1 << 12]; /* by address: whether a stretch may begin there */
+} Spans;
+
+static inline uint8_t *
+sieve_at(const Spans *spans, const Link *link)
+{
+    return (uint8_t *)&spans->sieve[(uintptr_t)link >> 4 & (sizeof spans->sieve - 1)];
+}
+
+/* Return the number of the stretch that begins at a link, that of all stretches if none does. */
+static inline size_t
+span_at(const Spans *spans, const Link *link)
+{
+    size_t i = UNLIKELY(*sieve_at(spans, link)) ? 0 : spans->n;
+    while (i < spans->n && spans->spans[i].begin != link) {
+        i++;
+    }
+    return i;
+}
+
+static void
+add_span(Spans *spans, Link *begin)
+{
+    spans->spans[spans->n++] = (Span){.begin = begin, .at = NEXT(begin)};
+    *sieve_at(spans, begin) = 1;
+}
+
+/* Add the objects of all generations that are not among some, in order.  A list that is read from one end waits for
+   memory at each step; so it is read from where the marked objects are, too, all at a time.  Marked objects in other
+   lists than these, such as that of frozen objects, do no harm: no stretch leads there from a head. */
+static int
+find_others(Generation *generations, const Marks *marks, const Set *known, Objects *found)
+{
+    Spans spans = {.n = 0};
+    for (int i = 0; i < N_GENERATIONS; i++) {
+        add_span(&spans, &generations[i].head);
+    }
+    for (size_t i = 0; i < marks->n; i++) {
+        add_span(&spans, marks->links[i]);
+    }
+    Span *open[N_GENERATIONS + MARKS];
+    size_t n_open = 0;
+    int failed = 0;
+    for (size_t i = 0; i < spans.n; i++) {
+        open[n_open++] = &spans.spans[i];
+    }
+    while (n_open && !failed) {
+        for (size_t i = 0; i < n_open && !failed; i++) {
+            Link *at = open[i]->at;
+            size_t next = span_at(&spans, at);
+            if (UNLIKELY(next < spans.n)) {
+                open[i]->end = next;
+                open[i--] = open[--n_open];
+                continue;
+            }
+            if (UNLIKELY(!set_has(known, (uintptr_t)OBJECT_OF(at)))) {
+                failed = put_object(&open[i]->found, OBJECT_OF(at)) < 0;
+            }
+            open[i]->at = NEXT(at);
+        }
+    }
+    for (size_t head = 0; head < N_GENERATIONS && !failed; head++) {
+        size_t at = head;
+        do {
+            Objects *some = &spans.spans[at].found;
+            for (size_t i = 0; i < some->n && !failed; i++) {
+                failed = put_object(found, some->objects[i]) < 0;
+            }
+            at = spans.spans[at].end;
+        } while (at >= N_GENERATIONS && !failed);
+    }
+    for (size_t i = 0; i < spans.n; i++) {
+        FREE_ROOM(spans.spans[i].found.objects, spans.spans[i].found.room);
+    }
+    return failed ? -1 : 0;
+}
+
+/* Add the objects of a generation that are chosen, in order.  It is read from both ends, so that two reads of memory are
+   under way at a time. */
+static inline int
+choose(Generation *generation, choice is_chosen, const void *arg, Objects *found)
+{
+    Objects tail = {0};
+    Link *head = &generation->head, *front = NEXT(head), *back = PREV(head);
+    int is_over = front == head, failed = 0;
+    while (!is_over && !failed) {
+        Link *next = NEXT(front), *previous = PREV(back);
+        if (is_chosen(arg, OBJECT_OF(front))) {
+            failed = put_object(found, OBJECT_OF(front)) < 0;
+        }
+        is_over = front == back;
+        if (!is_over && is_chosen(arg, OBJECT_OF(back))) {
+            failed |= put_object(&tail, OBJECT_OF(back)) < 0;
+        }
+        is_over |= next == back;
+        front = next;
+        back = previous;
+    }
+    reverse(tail.objects, tail.n);
+    for (size_t i = 0; i < tail.n && !failed; i++) {
+        failed = put_object(found, tail.objects[i]) < 0;
+    }
+    FREE_ROOM(tail.objects, tail.room);
+    return failed ? -1 : 0;
+}
+
 /* ------------------------------------------------------------------------------------------------------------------ */
 /* Kinds: what is done with the objects of a type. */
 
 enum { NOTHING, SMALL, TEXT, MODULE, CLASS, DICT, MANY, ARRAY, PLAIN };
-enum { SIZE_PLAIN, SIZE_LIST, SIZE_DICT, SIZE_SET, SIZE_TEXT, SIZE_INT, SIZE_ASKED };
+enum { SIZE_PLAIN, SIZE_LIST, SIZE_DICT, SIZE_SET, SIZE_TEXT, SIZE_INT, SIZE_CODE, SIZE_ASKED };
 
 typedef struct {
     PyTypeObject *type;
@@ -431,7 +725,7 @@ typedef struct {
     uint32_t number; /* among the kinds of a walk */
     uint32_t row; /* of a walk for sizes */
     uint8_t treatment, size_by;
-    uint8_t is_merged, is_container, has_attributes, is_followed, is_measured, is_left_out, keeps_count, is_deque;
+    uint8_t is_merged, is_container, has_attributes, is_followed, is_measured, is_left_out, is_deque;
 } Kind;
 
 typedef struct {
@@ -627,6 +921,7 @@ set_size(const Types *types, Kind *kind)
                         : owner == &PySet_Type || owner == &PyFrozenSet_Type ? SIZE_SET
                         : kind->type == &PyUnicode_Type ? SIZE_TEXT
                         : kind->type == &PyLong_Type ? SIZE_INT
+                        : kind->type == &PyCode_Type ? SIZE_CODE
                         : SIZE_ASKED;
         kind->sizeof_method = method;
         return;
@@ -669,9 +964,6 @@ make_kind(const Types *types, Kind *kind, PyTypeObject *type)
     kind->is_measured = is_derived_of_any(type, types->measured) != 0;
     kind->is_deque = type == types->deque;
     kind->is_left_out = is_derived_of_any(type, types->left_out) || is_ours(type);
-    /* What may be shown twice: by the items and the collector's view of a dict, by a frame and its generator. */
-    kind->keeps_count = !(kind->treatment == DICT && type != &PyDict_Type) && type != &PyGen_Type &&
-                        type != &PyCoro_Type && type != &PyAsyncGen_Type && type != &PyFrame_Type;
     kind->header = (PyType_IS_GC(type) ? (Py_ssize_t)sizeof(Link) : 0) +
                    (type->tp_flags & (HAS_MANAGED_DICT | HAS_MANAGED_WEAKREF) ? 2 * (Py_ssize_t)sizeof(void *) : 0);
     kind->row = UINT32_MAX;
@@ -682,6 +974,8 @@ make_kind(const Types *types, Kind *kind, PyTypeObject *type)
 /* A walk. */
 
 #define RING 32
+#define AHEAD 16 /* of what is handled now, the objects that are fetched */
+#define PLACING_RING 8
 #define NODES_IN_BLOCK 16384
 #define PLACES_AT_MOST (1u << 18)
 #define LONGEST_PERIOD 4
@@ -689,14 +983,20 @@ make_kind(const Types *types, Kind *kind, PyTypeObject *type)
 #define SHORT 256
 #define ATTRIBUTES_AT_MOST 1000
 #define CLOCK_EVERY 1024
+#define MARK_EVERY 1024
 #define NONE UINT32_MAX
 
 typedef struct {
     PyObject *object;
     uint64_t position;
     uint32_t row, node;
-    uint32_t keeps_count;
 } Edge;
+
+typedef struct {
+    Edge edge;
+    const Kind *kind;
+    uint64_t place;
+} Placing; /* an object that was met for the first time, whose row is being fetched */
 
 typedef struct Block {
     struct Block *next;
@@ -741,10 +1041,14 @@ typedef struct {
     Set seen;
     Edge ring[RING];
     unsigned ring_at, ring_used;
+    Placing placing[PLACING_RING];
+    unsigned placing_at, placing_used;
+    Block *spare;
     Block *first, *last; /* the queue: nodes not yet expanded; all nodes where paths are wanted */
     Block **blocks;
     size_t n_blocks, blocks_room;
     size_t taken, given; /* numbers of nodes expanded and queued */
+    Pool kind_pool;
     Kind **kinds;
     size_t n_kinds, kinds_room;
     Map kind_of;
@@ -755,14 +1059,14 @@ typedef struct {
     Example *examples; /* where paths are wanted */
     size_t n_rows, rows_room, sums_room, examples_room;
     Map row_of;
+    Marks marks;
     uint64_t memo_position;
     uint32_t memo_parent, memo_kind, memo_row;
     Asked *asked;
     size_t n_asked, asked_room;
     Asked *measured;
     size_t n_measured, measured_room;
-    PyObject **foreign; /* arrays that look at what is no array */
-    size_t n_foreign, foreign_room;
+    Objects foreign; /* arrays that look at what is no array */
     uintptr_t *sizes; /* address and bytes in turn */
     size_t n_sizes, sizes_room;
     uint64_t n_met;
@@ -773,7 +1077,7 @@ typedef struct {
     const Set *known; /* what earlier parts of a sizing have met, NULL for none */
     Map wanted;
     /* of the object that is being expanded */
-    uint32_t row, node, keeps_count, ordinal, is_many;
+    uint32_t row, node, ordinal, is_many;
     Attributes held;
     Py_ssize_t cursor;
     PyObject *apart[2];
@@ -809,34 +1113,35 @@ walk_free(Walk *walk)
         block_free(walk->first);
         walk->first = next;
     }
-    for (size_t i = 0; i < walk->n_kinds; i++) {
-        free(walk->kinds[i]);
+    if (walk->spare != NULL) {
+        block_free(walk->spare);
     }
-    free(walk->kinds);
-    free(walk->blocks);
+    pool_free(&walk->kind_pool);
+    FREE_ROOM(walk->kinds, walk->kinds_room);
+    FREE_ROOM(walk->blocks, walk->blocks_room);
     map_free(&walk->kind_of);
-    free(walk->rows);
-    free(walk->sums);
-    free(walk->examples);
+    FREE_ROOM(walk->rows, walk->rows_room);
+    FREE_ROOM(walk->sums, walk->sums_room);
+    FREE_ROOM(walk->examples, walk->examples_room);
     map_free(&walk->row_of);
-    free(walk->asked);
-    free(walk->measured);
-    free(walk->foreign);
-    free(walk->sizes);
+    FREE_ROOM(walk->asked, walk->asked_room);
+    FREE_ROOM(walk->measured, walk->measured_room);
+    FREE_ROOM(walk->foreign.objects, walk->foreign.room);
+    FREE_ROOM(walk->sizes, walk->sizes_room);
     map_free(&walk->wanted);
     free(walk);
 }
 
 static Walk *
-walk_make(size_t expected)
+walk_make(size_t n_places)
 {
     Walk *walk = calloc(1, sizeof(Walk));
     size_t capacity = 1 << 12;
-    while (capacity / 3 * 2 < expected) {
+    while (capacity < 2 * n_places + 2) {
         capacity *= 2;
     }
-    if (walk == NULL || set_make(&walk->seen, capacity) < 0 || map_make(&walk->kind_of, 1 << 10) < 0 ||
-        map_make(&walk->row_of, 1 << 12) < 0 || map_make(&walk->wanted, 1 << 6) < 0) {
+    if (walk == NULL || set_make(&walk->seen) < 0 || map_make(&walk->kind_of, 1 << 10) < 0 ||
+        map_make(&walk->row_of, capacity) < 0 || map_make(&walk->wanted, 1 << 6) < 0) {
         if (walk != NULL) {
             walk_free(walk);
         }
@@ -844,6 +1149,7 @@ walk_make(size_t expected)
         return NULL;
     }
     walk->memo_parent = NONE;
+    walk->marks.step = MARK_EVERY;
     walk->widest = -1;
     walk->clock = CLOCK_MONOTONIC;
     return walk;
@@ -861,10 +1167,9 @@ kind_at(Walk *walk, PyTypeObject *type)
         kind = walk->kinds[entry->value];
     }
     else {
-        kind = malloc(sizeof(Kind));
+        kind = pool_get(&walk->kind_pool, sizeof(Kind));
         if (kind == NULL || make_room(&walk->kinds, walk->n_kinds, &walk->kinds_room, sizeof(Kind *)) < 0 ||
             map_put(&walk->kind_of, (uint64_t)(uintptr_t)type, (uint32_t)walk->n_kinds) < 0) {
-            free(kind);
             walk->failed = 1;
             return NULL;
         }
@@ -946,14 +1251,18 @@ chain_row(const Walk *walk, uint32_t parent, uint64_t position, const Kind *kind
     return NONE;
 }
 
+static inline uint64_t
+child_place(const Walk *walk, uint32_t parent, uint64_t position, const Kind *kind)
+{
+    return mixed(walk->rows[parent].place * 0xC2B2AE3D27D4EB4Full + position * 0x165667B19E3779F9ull + kind->hash);
+}
+
 static uint32_t
-child_row(Walk *walk, uint32_t parent, uint64_t position, const Kind *kind)
+child_row(Walk *walk, uint64_t place, uint32_t parent, uint64_t position, const Kind *kind)
 {
     if (parent == walk->memo_parent && position == walk->memo_position && kind->number == walk->memo_kind) {
         return walk->memo_row;
     }
-    uint64_t place = mixed(walk->rows[parent].place * 0xC2B2AE3D27D4EB4Full + position * 0x165667B19E3779F9ull +
-                           kind->hash);
     const Entry *entry = map_find(&walk->row_of, place);
     uint32_t row;
     if (entry->key) {
@@ -1081,42 +1390,85 @@ count_bytes(Walk *walk, const Kind *kind, PyObject *object, Py_ssize_t extra, ui
     walk->asked[walk->n_asked++] = (Asked){object, extra, row, node};
 }
 
-/* Ask the types of what was left; their methods in C make a number, and nothing else. */
+/* Ask a type for an object's own bytes; its method in C makes a number, and nothing else. */
+static Py_ssize_t
+asked_bytes(const Kind *kind, PyObject *object)
+{
+#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000
+    if (kind->size_by == SIZE_CODE && ((PyCodeObject *)object)->co_extra == NULL) { /* by far the most of what is asked */
+        return (kind->basic + Py_SIZE(object) * kind->item + 7) / 8 * 8;
+    }
+#endif
+    PyMethodDef *def = ((PyMethodDescrObject *)kind->sizeof_method)->d_method;
+    PyObject *answer = def->ml_flags == METH_NOARGS ? def->ml_meth(object, NULL)
+                                                    : PyObject_CallOneArg(kind->sizeof_method, object);
+    Py_ssize_t bytes = answer == NULL ? 0 : PyLong_AsSsize_t(answer);
+    Py_XDECREF(answer);
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        bytes = 0;
+    }
+    return bytes;
+}
+
+/* Add the bytes of what was left until all objects were met. */
 static void
 ask_for_bytes(Walk *walk)
 {
     for (size_t i = 0; i < walk->n_asked; i++) {
         Asked *asked = &walk->asked[i];
-        Kind *kind = kind_at(walk, Py_TYPE(asked->object));
-        PyMethodDef *def = ((PyMethodDescrObject *)kind->sizeof_method)->d_method;
-        PyObject *answer = def->ml_flags == METH_NOARGS ? def->ml_meth(asked->object, NULL)
-                                                        : PyObject_CallOneArg(kind->sizeof_method, asked->object);
-        Py_ssize_t bytes = answer == NULL ? 0 : PyLong_AsSsize_t(answer);
-        Py_XDECREF(answer);
-        if (PyErr_Occurred()) {
-            PyErr_Clear();
-            bytes = 0;
+        if (i + AHEAD < walk->n_asked) {
+            PyObject *ahead = asked[AHEAD].object;
+            PREFETCH(ahead);
+            PREFETCH(&((PyCodeObject *)ahead)->co_extra);
         }
-        put_bytes(walk, asked->object, bytes + asked->extra, asked->row, asked->node);
+        const Kind *kind = kind_at(walk, Py_TYPE(asked->object));
+        put_bytes(walk, asked->object, asked_bytes(kind, asked->object) + asked->extra, asked->row, asked->node);
     }
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
 /* From an edge to a node. */
 
+/* Keep a block that was worked through for what is queued next, or free it. */
+static void
+keep_block(Walk *walk, Block *block)
+{
+    if (walk->spare != NULL) {
+        block_free(block);
+        return;
+    }
+    block->next = NULL;
+    walk->spare = block;
+}
+
+static Block *
+new_block(Walk *walk)
+{
+    Block *block = walk->spare;
+    if (block != NULL) {
+        walk->spare = NULL;
+        return block;
+    }
+    Zeroed memory;
+    if (zeroed_make(&memory, sizeof(Block) + (walk->keeps_paths ? NODES_IN_BLOCK * sizeof(uint32_t) : 0)) < 0) {
+        return NULL;
+    }
+    block = memory.at;
+    block->memory = memory;
+    return block;
+}
+
 static void
 queue_node(Walk *walk, PyObject *object, uint32_t row, uint32_t parent)
 {
     size_t at = walk->given % NODES_IN_BLOCK;
     if (at == 0) {
-        size_t bytes = sizeof(Block) + (walk->keeps_paths ? NODES_IN_BLOCK * sizeof(uint32_t) : 0);
-        Zeroed memory;
-        if (zeroed_make(&memory, bytes) < 0) {
+        Block *block = new_block(walk);
+        if (block == NULL) {
             walk->failed = 1;
             return;
         }
-        Block *block = memory.at;
-        block->memory = memory;
         if (walk->keeps_paths &&
             make_room(&walk->blocks, walk->n_blocks, &walk->blocks_room, sizeof(Block *)) < 0) {
             block_free(block);
@@ -1165,80 +1517,126 @@ is_inner_function(PyObject *function)
     return 0;
 }
 
+/* Give an object that was met for the first time its row, and queue it. */
+static void
+place_object(Walk *walk, const Placing *placing)
+{
+    const Edge *edge = &placing->edge;
+    uint32_t row = child_row(walk, placing->place, edge->row, edge->position, placing->kind);
+    if (LIKELY(row != NONE)) {
+        walk->sums[row].n_objects++;
+        queue_node(walk, edge->object, row, edge->node);
+    }
+}
+
+static inline void
+place_soon(Walk *walk, const Edge *edge, const Kind *kind)
+{
+    uint64_t position = kind->is_merged ? 0 : edge->position;
+    uint64_t place = child_place(walk, edge->row, position, kind);
+    PREFETCH(map_slot(&walk->row_of, place));
+    Placing *placing = &walk->placing[walk->placing_at];
+    if (walk->placing_used == PLACING_RING) {
+        place_object(walk, placing);
+    }
+    else {
+        walk->placing_used++;
+    }
+    *placing = (Placing){{edge->object, position, edge->row, edge->node}, kind, place};
+    walk->placing_at = (walk->placing_at + 1) % PLACING_RING;
+}
+
+static void
+size_object(Walk *walk, PyObject *object, Kind *kind, int is_small)
+{
+    uint32_t row = type_row(walk, kind);
+    if (row == NONE) {
+        return;
+    }
+    walk->sums[row].n_objects++;
+    if (is_small) {
+        count_bytes(walk, kind, object, 0, row, NONE);
+    }
+    else {
+        queue_node(walk, object, row, NONE);
+    }
+}
+
+/* Say whether an object is none of those that a walk by place is about. */
+static inline int
+has_no_place(const Kind *kind, PyObject *object)
+{
+    return kind->treatment == NOTHING ||
+           (kind->treatment == CLASS && !(((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE));
+}
+
+/* Say whether an object is none of those that a walk for sizes is about. */
+static int
+has_no_size(Walk *walk, const Kind *kind, PyObject *object)
+{
+    if (kind->is_left_out || (kind->type == &PyFunction_Type && !is_inner_function(object)) ||
+        (walk->known != NULL && set_has(walk->known, (uintptr_t)object))) {
+        return 1;
+    }
+    if (walk->objects_at_most && walk->n_met >= walk->objects_at_most && !set_has(&walk->seen, (uintptr_t)object)) {
+        walk->is_partial = 1;
+        return 1;
+    }
+    return 0;
+}
+
+/* Say whether an object's bytes count with what holds it. */
+static inline int
+is_part_of_holder(const Walk *walk, const Kind *kind, PyObject *object)
+{
+    if (walk->is_for_sizes) {
+        return !kind->is_followed && kind->treatment != ARRAY && !kind->is_measured;
+    }
+    return kind->treatment == SMALL || (kind->treatment == TEXT && (kind->type == &PyBytes_Type
+                                                                            ? PyBytes_GET_SIZE(object)
+                                                                            : PyUnicode_GET_LENGTH(object)) < SHORT);
+}
+
 static void
 meet(Walk *walk, const Edge *edge)
 {
     PyObject *object = edge->object;
-    if (set_has(&walk->seen, (uintptr_t)object)) {
-        return;
-    }
     Kind *kind = kind_at(walk, Py_TYPE(object));
-    if (UNLIKELY(kind == NULL)) {
+    if (UNLIKELY(kind == NULL) || (walk->is_for_sizes && has_no_size(walk, kind, object))) {
         return;
     }
-    int is_small;
-    if (walk->is_for_sizes) {
-        if (kind->is_left_out || (kind->type == &PyFunction_Type && !is_inner_function(object)) ||
-            (walk->known != NULL && set_has(walk->known, (uintptr_t)object))) {
-            return;
-        }
-        if (walk->objects_at_most && walk->n_met >= walk->objects_at_most) {
-            walk->is_partial = 1;
-            return;
-        }
-        is_small = !kind->is_followed && kind->treatment != ARRAY && !kind->is_measured;
+    int is_new = set_add(&walk->seen, (uintptr_t)object);
+    if (is_new <= 0) {
+        walk->failed |= is_new < 0;
+        return;
     }
-    else {
-        if (kind->treatment == NOTHING ||
-            (kind->treatment == CLASS && !(((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE))) {
-            return;
-        }
-        is_small = kind->treatment == SMALL || (kind->treatment == TEXT && (kind->type == &PyBytes_Type
-                                                                                 ? PyBytes_GET_SIZE(object)
-                                                                                 : PyUnicode_GET_LENGTH(object)) < SHORT);
-    }
-    /* Where one reference is all there is, it was this one: the object cannot be met again, and is not remembered. */
-    if (!(is_small && edge->keeps_count && Py_REFCNT(object) == 1) &&
-        set_add(&walk->seen, (uintptr_t)object) < 0) {
-        walk->failed = 1;
+    if (!walk->is_for_sizes && has_no_place(kind, object)) {
         return;
     }
     walk->n_met++;
+    int is_small = is_part_of_holder(walk, kind, object);
     if (walk->is_for_sizes) {
-        uint32_t row = type_row(walk, kind);
-        if (row == NONE) {
-            return;
-        }
-        walk->sums[row].n_objects++;
-        if (is_small) {
-            count_bytes(walk, kind, object, 0, row, NONE);
-        }
-        else {
-            queue_node(walk, object, row, NONE);
-        }
-        return;
+        size_object(walk, object, kind, is_small);
     }
-    if (is_small) {
+    else if (is_small) {
         count_bytes(walk, kind, object, 0, edge->row, NONE);
-        return;
     }
-    uint32_t row = child_row(walk, edge->row, kind->is_merged ? 0 : edge->position, kind);
-    if (UNLIKELY(row == NONE)) {
-        return;
+    else {
+        place_soon(walk, edge, kind);
     }
-    walk->sums[row].n_objects++;
-    queue_node(walk, object, row, edge->node);
 }
 
-/* Send an edge through the ring: by the time it comes out, the set's slot and the object are in the cache. */
+/* Send an edge to an object that was not met before through the ring: by the time it comes out, the object is in the
+   cache. */
 static inline void
 send(Walk *walk, PyObject *object, uint64_t position)
 {
-    if (object == NULL || object == Py_None || object == Py_True || object == Py_False) {
+    if (object == NULL || object == Py_None || object == Py_True || object == Py_False ||
+        set_has(&walk->seen, (uintptr_t)object)) {
         return;
     }
-    PREFETCH(&walk->seen.slots[slot_of(&walk->seen, (uintptr_t)object)]);
     PREFETCH(object);
+    PREFETCH((char *)object + 40);
     Edge *edge = &walk->ring[walk->ring_at];
     if (walk->ring_used == RING) {
         meet(walk, edge);
@@ -1246,7 +1644,7 @@ send(Walk *walk, PyObject *object, uint64_t position)
     else {
         walk->ring_used++;
     }
-    *edge = (Edge){object, position, walk->row, walk->node, walk->keeps_count};
+    *edge = (Edge){object, position, walk->row, walk->node};
     walk->ring_at = (walk->ring_at + 1) % RING;
 }
 
@@ -1258,6 +1656,12 @@ drain(Walk *walk)
         meet(walk, &walk->ring[at]);
         at = (at + 1) % RING;
         walk->ring_used--;
+    }
+    at = (walk->placing_at + PLACING_RING - walk->placing_used) % PLACING_RING;
+    while (walk->placing_used) {
+        place_object(walk, &walk->placing[at]);
+        at = (at + 1) % PLACING_RING;
+        walk->placing_used--;
     }
 }
 
@@ -1338,12 +1742,95 @@ find_attributes(PyObject *object, PyTypeObject *type, Attributes *found)
     }
 }
 
+/* The entries of a dict, one after the other.  PyDict_Next does the same at three times the cost, and cannot look ahead. */
+typedef struct {
+    PyObject *dict;
+    Py_ssize_t next; /* for PyDict_Next */
+    char *at, *end;
+    Py_ssize_t step, key; /* bytes of an entry, and where in it the key is */
+} Entries;
+
+static int knows_entries; /* set when the module is made, if its own dicts are read rightly */
+
+static inline Entries
+entries_of(PyObject *dict)
+{
+    Entries entries = {.dict = dict};
+#if PY_VERSION_HEX >= 0x030B0000
+    char *keys = (char *)((PyDictObject *)dict)->ma_keys;
+    if (LIKELY(knows_entries) && ((PyDictObject *)dict)->ma_values == NULL) {
+        entries.step = FIELD(uint8_t, keys, KEYS_KIND) ? 16 : 24;
+        entries.key = entries.step - 16;
+        entries.at = keys + KEYS_INDICES + ((Py_ssize_t)1 << FIELD(uint8_t, keys, KEYS_LOG2_INDEX_BYTES));
+        entries.end = entries.at + entries.step * FIELD(Py_ssize_t, keys, KEYS_ENTRIES);
+    }
+#endif
+    return entries;
+}
+
+static inline int
+next_entry(Entries *entries, PyObject **key, PyObject **value)
+{
+    if (UNLIKELY(entries->step == 0)) {
+        return PyDict_Next(entries->dict, &entries->next, key, value);
+    }
+    while (entries->at < entries->end) {
+        *key = FIELD(PyObject *, entries->at, entries->key);
+        *value = FIELD(PyObject *, entries->at, entries->key + 8);
+        entries->at += entries->step;
+        if (*value != NULL) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+#define NAMES_AHEAD 6
+
+/* Fetch a key that comes later, whose hash will be read. */
+static PREFETCHING void
+prefetch_name(const Entries *entries)
+{
+    const char *at = entries->at + NAMES_AHEAD * entries->step;
+    if (at < entries->end) {
+        const char *key = FIELD(const char *, at, entries->key);
+        PREFETCH(key);
+        PREFETCH(key + offsetof(PyASCIIObject, hash));
+    }
+}
+
+/* Say whether entries are read as PyDict_Next reads them: of a dict of names, and of one that has other keys. */
+static int
+are_entries_known(void)
+{
+    PyObject *dict = PyDict_New(), *number = PyLong_FromLong(1000);
+    int is_known = dict != NULL && number != NULL && PyDict_SetItemString(dict, "first", Py_None) == 0 &&
+                   PyDict_SetItemString(dict, "second", number) == 0 && PyDict_DelItemString(dict, "first") == 0;
+    knows_entries = 1;
+    for (int i = 0; i < 2 && is_known; i++) {
+        Entries entries = entries_of(dict);
+        Py_ssize_t at = 0;
+        PyObject *key, *value, *same_key, *same_value;
+        while (is_known && PyDict_Next(dict, &at, &key, &value)) {
+            is_known = next_entry(&entries, &same_key, &same_value) && same_key == key && same_value == value;
+        }
+        is_known = is_known && !next_entry(&entries, &same_key, &same_value) && PyDict_SetItem(dict, number, number) == 0;
+    }
+    Py_XDECREF(dict);
+    Py_XDECREF(number);
+    PyErr_Clear();
+    return is_known;
+}
+
 static void
 send_entries(Walk *walk, PyObject *dict, int is_named)
 {
-    Py_ssize_t at = 0;
+    Entries entries = entries_of(dict);
     PyObject *key, *value;
-    while (PyDict_Next(dict, &at, &key, &value)) {
+    while (next_entry(&entries, &key, &value)) {
+        if (is_named) {
+            prefetch_name(&entries);
+        }
         send(walk, key, 0);
         send(walk, value, is_named ? position_of_name(key) : 0);
     }
@@ -1486,23 +1973,8 @@ send_local(void *arg, PyObject *name, PyObject *value)
     send(arg, value, position_of_name(name));
 }
 
-static int
-put_object(PyObject ***array, size_t *n, size_t *room, PyObject *object)
-{
-    if (make_room(array, *n, room, sizeof(PyObject *)) < 0) {
-        return -1;
-    }
-    (*array)[(*n)++] = object;
-    return 0;
-}
-
 /* ------------------------------------------------------------------------------------------------------------------ */
 /* Running functions. */
-
-typedef struct {
-    PyObject **objects;
-    size_t n, room;
-} Objects;
 
 static int
 starts_with(PyObject *text, PyObject *prefix)
@@ -1521,16 +1993,6 @@ is_own_frame(PyFrameObject *frame, PyObject *folders)
     return is_own;
 }
 
-static void
-reverse(PyObject **objects, size_t n)
-{
-    for (size_t i = 0; i < n / 2; i++) {
-        PyObject *object = objects[i];
-        objects[i] = objects[n - 1 - i];
-        objects[n - 1 - i] = object;
-    }
-}
-
 typedef struct {
     Objects program, own; /* each thread's frames from the outermost on; what is put here is referred to */
 } Frames;
@@ -1542,7 +2004,7 @@ list_frames_of(Frames *frames, PyThreadState *thread, PyObject *folders)
     PyFrameObject *frame = PyThreadState_GetFrame(thread);
     while (frame != NULL) {
         Objects *objects = is_own_frame(frame, folders) ? &frames->own : &frames->program;
-        if (put_object(&objects->objects, &objects->n, &objects->room, (PyObject *)frame) < 0) {
+        if (put_object(objects, (PyObject *)frame) < 0) {
             Py_DECREF(frame);
             return -1;
         }
@@ -1585,8 +2047,8 @@ frames_free(Frames *frames)
     for (size_t i = 0; i < frames->own.n; i++) {
         Py_DECREF(frames->own.objects[i]);
     }
-    free(frames->program.objects);
-    free(frames->own.objects);
+    FREE_ROOM(frames->program.objects, frames->program.room);
+    FREE_ROOM(frames->own.objects, frames->own.room);
 }
 
 static PyObject *
@@ -1666,7 +2128,6 @@ expand(Walk *walk, PyObject *object, uint32_t row, uint32_t node)
     walk->row = row;
     walk->node = node;
     if (walk->rows[row].kind == NONE && PyFrame_Check(object)) {
-        walk->keeps_count = 0;
         put_bytes(walk, object, 0, row, node);
         each_local((PyFrameObject *)object, send_local, walk);
         return;
@@ -1675,7 +2136,6 @@ expand(Walk *walk, PyObject *object, uint32_t row, uint32_t node)
     if (UNLIKELY(kind == NULL)) {
         return;
     }
-    walk->keeps_count = kind->keeps_count;
     if (kind->is_measured) {
         note_measured(walk, object, row);
     }
@@ -1736,7 +2196,6 @@ expand_for_size(Walk *walk, PyObject *object, uint32_t row)
     }
     walk->row = row;
     walk->node = NONE;
-    walk->keeps_count = kind->keeps_count;
     walk->apart[0] = walk->apart[1] = NULL;
     Attributes held = {0};
     if (kind->has_attributes) {
@@ -1754,7 +2213,7 @@ expand_for_size(Walk *walk, PyObject *object, uint32_t row)
         PyObject *base = FIELD(PyObject *, object, ARRAY_BASE);
         int number = FIELD(int, FIELD(PyObject *, object, ARRAY_DTYPE), DTYPE_NUMBER);
         if (number == NUMBER_OF_VOID || (base != NULL && !is_derived(Py_TYPE(base), walk->types.array))) {
-            if (put_object(&walk->foreign, &walk->n_foreign, &walk->foreign_room, object) < 0) {
+            if (put_object(&walk->foreign, object) < 0) {
                 walk->failed = 1;
                 return;
             }
@@ -1785,10 +2244,8 @@ is_time_over(Walk *walk)
     return walk->is_partial;
 }
 
-#define AHEAD 12
-
 /* Fetch what is read next of an object whose head is in the cache. */
-static inline void
+static PREFETCHING void
 prefetch_behind(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
@@ -1800,8 +2257,44 @@ prefetch_behind(PyObject *object)
     else if (type == &PyList_Type) {
         PREFETCH(((PyListObject *)object)->ob_item);
     }
+    else if (PyType_HasFeature(type, Py_TPFLAGS_TYPE_SUBCLASS)) {
+        PREFETCH(&((PyTypeObject *)object)->tp_dict);
+        PREFETCH(&((PyTypeObject *)object)->tp_mro);
+        PREFETCH(&((PyHeapTypeObject *)object)->ht_cached_keys);
+    }
+    else if (type == &PyFunction_Type) {
+        PREFETCH((char *)object + 104);
+    }
     else {
         PREFETCH(type);
+    }
+}
+
+static inline PyDictObject *
+dict_of_class(PyObject *object)
+{
+    int is_class = PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_TYPE_SUBCLASS);
+    return is_class ? (PyDictObject *)((PyTypeObject *)object)->tp_dict : NULL;
+}
+
+/* Fetch what the next objects of the queue are read from, step by step: the farther, the less of them is known. */
+static PREFETCHING void
+prefetch_queue(const Walk *walk, const Block *block, size_t at)
+{
+    if (at + AHEAD >= NODES_IN_BLOCK || walk->taken + AHEAD >= walk->given) {
+        return;
+    }
+    const char *head = (const char *)block->objects[at + AHEAD];
+    PREFETCH(head - 24);
+    PREFETCH(head + 40);
+    PREFETCH(&walk->sums[block->rows[at + AHEAD]]);
+    prefetch_behind(block->objects[at + AHEAD / 2]);
+    PyDictObject *far = dict_of_class(block->objects[at + AHEAD / 4]), *near = dict_of_class(block->objects[at + 2]);
+    if (far != NULL) {
+        PREFETCH(far);
+    }
+    if (near != NULL) {
+        PREFETCH(near->ma_keys);
     }
 }
 
@@ -1821,22 +2314,19 @@ follow(Walk *walk)
         }
         size_t at = walk->taken % NODES_IN_BLOCK;
         Block *block = walk->keeps_paths ? walk->blocks[walk->taken / NODES_IN_BLOCK] : walk->first;
-        if (at + AHEAD < NODES_IN_BLOCK && walk->taken + AHEAD < walk->given) {
-            char *ahead = (char *)block->objects[at + AHEAD];
-            PREFETCH(ahead - 24);
-            PREFETCH(ahead + 40);
-            PREFETCH(&walk->sums[block->rows[at + AHEAD]]);
-            prefetch_behind(block->objects[at + AHEAD / 2]);
-        }
+        prefetch_queue(walk, block, at);
         PyObject *object = block->objects[at];
         uint32_t row = block->rows[at], node = (uint32_t)walk->taken;
+        if (walk->taken >= walk->marks.next) {
+            mark(&walk->marks, object);
+        }
         walk->taken++;
         if (at == NODES_IN_BLOCK - 1 && !walk->keeps_paths) {
             walk->first = block->next;
             if (walk->last == block) {
                 walk->last = NULL;
             }
-            block_free(block);
+            keep_block(walk, block);
         }
         if (walk->is_for_sizes) {
             expand_for_size(walk, object, row);
@@ -1855,8 +2345,7 @@ follow(Walk *walk)
 /* What no root reaches. */
 
 typedef struct {
-    PyObject **objects;
-    size_t n, room;
+    Objects all;
     Map index;
     uint32_t *inner; /* references from others of the list */
 } Left;
@@ -1872,74 +2361,23 @@ count_inner(PyObject *object, void *arg)
     return 0;
 }
 
-/* Tell which of some objects were not met, when their slots have had time to come into the cache. */
-static int
-keep_unmet(const Walk *walk, Left *left, PyObject **some, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (!set_has(&walk->seen, (uintptr_t)some[i]) &&
-            put_object(&left->objects, &left->n, &left->room, some[i]) < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-#define BATCH 64
-
-/* List the objects of a generation that were not met, in order.  It is read from both ends, so that two reads of memory
-   are under way at a time. */
-static int
-find_unmet(const Walk *walk, Generation *generation, Left *left)
-{
-    Left tail = {0};
-    PyObject *front_batch[BATCH], *back_batch[BATCH];
-    Link *head = &generation->head, *front = NEXT(head), *back = PREV(head);
-    int is_over = front == head, failed = 0;
-    while (!is_over && !failed) {
-        size_t n_front = 0, n_back = 0;
-        while (n_front < BATCH && !is_over) {
-            Link *next = NEXT(front), *previous = PREV(back);
-            front_batch[n_front++] = OBJECT_OF(front);
-            PREFETCH(&walk->seen.slots[slot_of(&walk->seen, (uintptr_t)OBJECT_OF(front))]);
-            is_over = front == back;
-            if (!is_over) {
-                back_batch[n_back++] = OBJECT_OF(back);
-                PREFETCH(&walk->seen.slots[slot_of(&walk->seen, (uintptr_t)OBJECT_OF(back))]);
-                is_over = next == back;
-            }
-            front = next;
-            back = previous;
-        }
-        failed = keep_unmet(walk, left, front_batch, n_front) < 0 || keep_unmet(walk, &tail, back_batch, n_back) < 0;
-    }
-    reverse(tail.objects, tail.n);
-    for (size_t i = 0; i < tail.n && !failed; i++) {
-        failed = put_object(&left->objects, &left->n, &left->room, tail.objects[i]) < 0;
-    }
-    free(tail.objects);
-    return failed ? -1 : 0;
-}
-
 static int
 find_left(const Walk *walk, Generation *generations, Left *left)
 {
-    for (int i = 0; i < N_GENERATIONS; i++) {
-        if (find_unmet(walk, &generations[i], left) < 0) {
-            return -1;
-        }
+    if (find_others(generations, &walk->marks, &walk->seen, &left->all) < 0) {
+        return -1;
     }
     if (map_make(&left->index, 1 << 10) < 0) {
         return -1;
     }
-    left->inner = calloc(left->n + 1, sizeof(uint32_t));
-    for (size_t i = 0; i < left->n; i++) {
-        if (left->inner == NULL || map_put(&left->index, (uint64_t)(uintptr_t)left->objects[i], (uint32_t)i) < 0) {
+    left->inner = calloc(left->all.n + 1, sizeof(uint32_t));
+    for (size_t i = 0; i < left->all.n; i++) {
+        if (left->inner == NULL || map_put(&left->index, (uint64_t)(uintptr_t)left->all.objects[i], (uint32_t)i) < 0) {
             return -1;
         }
     }
-    for (size_t i = 0; i < left->n; i++) {
-        PyObject *object = left->objects[i];
+    for (size_t i = 0; i < left->all.n; i++) {
+        PyObject *object = left->all.objects[i];
         if (PyModule_Check(object)) {
             count_inner(PyModule_GetDict(object), left);
         }
@@ -1957,26 +2395,24 @@ walk_left(Walk *walk, Generation *generations, uint64_t outside, uint64_t unreac
     if (find_left(walk, generations, &left) < 0) {
         walk->failed = 1;
     }
-    walk->keeps_count = 0;
     walk->node = NONE;
     walk->row = walk->failed ? NONE : root_row(walk, outside);
-    for (size_t i = 0; !walk->failed && i < left.n; i++) {
-        if (Py_REFCNT(left.objects[i]) > (Py_ssize_t)left.inner[i]) {
-            send(walk, left.objects[i], 0);
+    for (size_t i = 0; !walk->failed && i < left.all.n; i++) {
+        if (Py_REFCNT(left.all.objects[i]) > (Py_ssize_t)left.inner[i]) {
+            send(walk, left.all.objects[i], 0);
         }
     }
     follow(walk);
     uint32_t row = walk->failed ? NONE : root_row(walk, unreachable);
-    for (size_t i = 0; !walk->failed && !walk->is_partial && i < left.n; i++) {
-        if (!set_has(&walk->seen, (uintptr_t)left.objects[i])) {
-            walk->keeps_count = 0;
+    for (size_t i = 0; !walk->failed && !walk->is_partial && i < left.all.n; i++) {
+        if (!set_has(&walk->seen, (uintptr_t)left.all.objects[i])) {
             walk->node = NONE;
             walk->row = row;
-            send(walk, left.objects[i], 0);
+            send(walk, left.all.objects[i], 0);
             follow(walk);
         }
     }
-    free(left.objects);
+    FREE_ROOM(left.all.objects, left.all.room);
     free(left.inner);
     map_free(&left.index);
 }
@@ -1992,20 +2428,47 @@ take(Asked *asked, size_t n)
     }
 }
 
-/* Return the objects as a list, which takes over their references, and the rows as bytes. */
+/* Append to a list an item that was made for it; after a failure, of either, the list is NULL. */
+static void
+append(PyObject **list, PyObject *item)
+{
+    if (*list != NULL && (item == NULL || PyList_Append(*list, item) < 0)) {
+        Py_CLEAR(*list);
+    }
+    Py_XDECREF(item);
+}
+
+/* Return objects as a list, which takes over their references.  They lie `stride` bytes apart. */
 static PyObject *
-list_of(Asked *asked, size_t n)
+list_of(const void *objects, size_t n, size_t stride)
 {
     PyObject *list = PyList_New((Py_ssize_t)n);
     for (size_t i = 0; i < n; i++) {
+        PyObject *object = *(PyObject *const *)((const char *)objects + i * stride);
         if (list != NULL) {
-            PyList_SET_ITEM(list, (Py_ssize_t)i, asked[i].object);
+            PyList_SET_ITEM(list, (Py_ssize_t)i, object);
         }
         else {
-            Py_DECREF(asked[i].object);
+            Py_DECREF(object);
         }
     }
     return list;
+}
+
+/* References to what is handed out are taken before anything is allocated in Python's heap. */
+static void
+take_objects(const Objects *objects)
+{
+    for (size_t i = 0; i < objects->n; i++) {
+        Py_INCREF(objects->objects[i]);
+    }
+}
+
+/* Return the objects as a list, which takes over their references. */
+static PyObject *
+list_objects(const Objects *objects)
+{
+    return list_of(objects->objects, objects->n, sizeof(PyObject *));
 }
 
 static PyObject *
@@ -2047,15 +2510,7 @@ write_names(const Walk *walk)
 static PyObject *
 list_names(PyObject **names, size_t n)
 {
-    PyObject *list = PyList_New((Py_ssize_t)n);
-    for (size_t i = 0; i < n; i++) {
-        if (list != NULL) {
-            PyList_SET_ITEM(list, (Py_ssize_t)i, names[i]);
-        }
-        else {
-            Py_DECREF(names[i]);
-        }
-    }
+    PyObject *list = list_of(names, n, sizeof(PyObject *));
     free(names);
     return list;
 }
@@ -2096,14 +2551,13 @@ column_of(const Walk *walk, int column)
 
 typedef struct {
     uint64_t place;
-    size_t first, n; /* links in Paths.objects, two objects each */
+    size_t first, n; /* links in Paths.links, two objects each */
 } Path;
 
 typedef struct {
     Path *paths;
     size_t n, room;
-    PyObject **objects;
-    size_t n_objects, objects_room;
+    Objects links;
 } Paths;
 
 static PyObject *
@@ -2180,10 +2634,9 @@ add_path(const Walk *walk, Paths *paths, uint64_t place, uint32_t node)
             }
         }
         failed = make_room(&paths->paths, paths->n, &paths->room, sizeof(Path)) < 0;
-        Path path = {place, paths->n_objects, depth};
+        Path path = {place, paths->links.n, depth};
         for (size_t i = 0; !failed && i < depth; i++) {
-            failed = put_object(&paths->objects, &paths->n_objects, &paths->objects_room, holder[i]) < 0 ||
-                     put_object(&paths->objects, &paths->n_objects, &paths->objects_room, held[i]) < 0;
+            failed = put_object(&paths->links, holder[i]) < 0 || put_object(&paths->links, held[i]) < 0;
         }
         if (!failed) {
             paths->paths[paths->n++] = path;
@@ -2215,21 +2668,13 @@ answer_paths(const Walk *walk, const Paths *paths)
         const Path *path = &paths->paths[i];
         PyObject *links = PyList_New(0);
         for (size_t k = 0; links != NULL && k < path->n; k++) {
-            PyObject *holder = paths->objects[path->first + 2 * k], *held = paths->objects[path->first + 2 * k + 1];
-            PyObject *link = PyTuple_Pack(2, holder ? holder : Py_None, held ? held : Py_None);
-            if (link == NULL || PyList_Append(links, link) < 0) {
-                Py_CLEAR(links);
-            }
-            Py_XDECREF(link);
+            PyObject **link = &paths->links.objects[path->first + 2 * k];
+            append(&links, PyTuple_Pack(2, link[0] ? link[0] : Py_None, link[1] ? link[1] : Py_None));
         }
         uint64_t root = root_place(walk, map_find(&walk->row_of, path->place)->value);
-        PyObject *item = links == NULL ? NULL
-                                       : Py_BuildValue("(KKN)", (unsigned long long)path->place,
-                                                       (unsigned long long)root, links);
-        if (item == NULL || PyList_Append(answer, item) < 0) {
-            Py_CLEAR(answer);
-        }
-        Py_XDECREF(item);
+        append(&answer, links == NULL ? NULL
+                                      : Py_BuildValue("(KKN)", (unsigned long long)path->place,
+                                                      (unsigned long long)root, links));
     }
     return answer;
 }
@@ -2244,15 +2689,15 @@ finish_paths(Walk *walk)
             failed = add_path(walk, &paths, walk->rows[i].place, walk->examples[i].node) < 0;
         }
     }
-    for (size_t i = 0; !failed && i < paths.n_objects; i++) {
-        Py_XINCREF(paths.objects[i]);
+    for (size_t i = 0; !failed && i < paths.links.n; i++) {
+        Py_XINCREF(paths.links.objects[i]);
     }
     PyObject *answer = failed ? PyErr_NoMemory() : answer_paths(walk, &paths);
-    for (size_t i = 0; !failed && i < paths.n_objects; i++) {
-        Py_XDECREF(paths.objects[i]);
+    for (size_t i = 0; !failed && i < paths.links.n; i++) {
+        Py_XDECREF(paths.links.objects[i]);
     }
-    free(paths.paths);
-    free(paths.objects);
+    FREE_ROOM(paths.paths, paths.room);
+    FREE_ROOM(paths.links.objects, paths.links.room);
     return answer;
 }
 
@@ -2355,22 +2800,112 @@ begin_at_frames(Walk *walk, const Frames *frames)
     }
 }
 
-/* Begin at the modules of some names, and at the running functions after the first of them. */
-static void
-begin_whole(Walk *walk, PyObject *names, const uint64_t *places, Py_ssize_t n_before, const Frames *frames)
+/* Modules to begin at, in this order. */
+enum { OF_MAIN, OF_PROGRAM, OF_LIBRARY, OF_PROFILER, N_RANKS };
+
+typedef struct {
+    PyObject *name, *module;
+    int rank;
+} Module;
+
+typedef struct {
+    Module *modules;
+    size_t n, room;
+} Modules;
+
+static Py_ssize_t
+length_of_top(PyObject *name)
 {
-    PyObject *modules = PyImport_GetModuleDict();
-    for (Py_ssize_t i = 0; i <= PyList_GET_SIZE(names); i++) {
-        if (i == n_before) {
+    Py_ssize_t length = PyUnicode_GET_LENGTH(name), at = 0;
+    while (at < length && PyUnicode_READ_CHAR(name, at) != '.') {
+        at++;
+    }
+    return at;
+}
+
+/* Order a module: a path through the program's own says more than one through the interpreter's registries; see
+   roots._rank.  -1 with an exception set where there is no memory. */
+static int
+rank_of(PyObject *name, PyObject *library)
+{
+    Py_ssize_t length = length_of_top(name);
+    if (PyUnicode_CompareWithASCIIString(name, "__main__") == 0) {
+        return OF_MAIN;
+    }
+    if (length == PyUnicode_GET_LENGTH(name) && PyUnicode_CompareWithASCIIString(name, "phaseprof")) {
+        int is_library = PySet_Contains(library, name); /* writes no reference count of the name */
+        return is_library < 0 ? -1 : is_library ? OF_LIBRARY : OF_PROGRAM;
+    }
+    PyObject *top = PyUnicode_Substring(name, 0, length);
+    if (top == NULL) {
+        return -1;
+    }
+    int is_ours = PyUnicode_CompareWithASCIIString(top, "phaseprof") == 0;
+    int is_main = PyUnicode_CompareWithASCIIString(top, "__main__") == 0;
+    int is_library = PySet_Contains(library, top);
+    Py_DECREF(top);
+    return is_library < 0 ? -1 : is_ours ? OF_PROFILER : is_library && !is_main ? OF_LIBRARY : OF_PROGRAM;
+}
+
+/* List the modules in the order of sys.modules.  No reference to a name or a module is taken: they lie on a thousand
+   pages. */
+static int
+list_modules(Modules *modules, PyObject *library)
+{
+    Py_ssize_t at = 0;
+    PyObject *name, *module;
+    while (PyDict_Next(PyImport_GetModuleDict(), &at, &name, &module)) {
+        if (!PyUnicode_CheckExact(name) || !IS_READY(name) || !PyType_IsSubtype(Py_TYPE(module), &PyModule_Type)) {
+            continue;
+        }
+        int rank = rank_of(name, library);
+        if (rank < 0) {
+            return -1;
+        }
+        if (make_room(&modules->modules, modules->n, &modules->room, sizeof(Module)) < 0) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        modules->modules[modules->n++] = (Module){name, module, rank};
+    }
+    return 0;
+}
+
+/* Return the place of a module, as roots.place_of does. */
+static uint64_t
+place_of_module(PyObject *name)
+{
+    return mixed(hash_points(hash_bytes(HASH_START, "module "), name));
+}
+
+/* Begin at the modules, the program's first, and at the running functions after those. */
+static void
+begin_whole(Walk *walk, const Modules *modules, const Frames *frames)
+{
+    for (int rank = 0; rank < N_RANKS; rank++) {
+        if (rank == OF_LIBRARY) {
             begin_at_frames(walk, frames);
         }
-        if (i < PyList_GET_SIZE(names)) {
-            PyObject *module = PyDict_GetItemWithError(modules, PyList_GET_ITEM(names, i));
-            if (module != NULL && PyType_IsSubtype(Py_TYPE(module), &PyModule_Type)) {
-                begin_at(walk, module, places[i]);
+        for (size_t i = 0; i < modules->n; i++) {
+            if (modules->modules[i].rank == rank) {
+                begin_at(walk, modules->modules[i].module, place_of_module(modules->modules[i].name));
             }
         }
     }
+}
+
+/* Return (place, name) of each module; the names are copies. */
+static PyObject *
+roots_of_modules(const Modules *modules)
+{
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < modules->n; i++) {
+        PyObject *name = modules->modules[i].name;
+        PyObject *copy = PyUnicode_FromKindAndData(PyUnicode_KIND(name), PyUnicode_DATA(name),
+                                                   PyUnicode_GET_LENGTH(name));
+        append(&list, copy == NULL ? NULL : Py_BuildValue("(KN)", (unsigned long long)place_of_module(name), copy));
+    }
+    return list;
 }
 
 /* Return (place, name) of each running function. */
@@ -2380,12 +2915,7 @@ roots_of_frames(const Frames *frames)
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < frames->program.n; i++) {
         PyObject *frame = frames->program.objects[i], *name = name_of_frame(frame);
-        PyObject *item = name == NULL ? NULL
-                                      : Py_BuildValue("(KN)", (unsigned long long)place_of_frame(frame), name);
-        if (item == NULL || PyList_Append(list, item) < 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(item);
+        append(&list, name == NULL ? NULL : Py_BuildValue("(KN)", (unsigned long long)place_of_frame(frame), name));
     }
     return list;
 }
@@ -2402,7 +2932,7 @@ answer_places(Walk *walk)
         return NULL;
     }
     take(walk->measured, walk->n_measured);
-    PyObject *measured = list_of(walk->measured, walk->n_measured);
+    PyObject *measured = list_of(walk->measured, walk->n_measured, sizeof(Asked));
     PyObject *names = list_names(written, walk->n_kinds);
     PyObject *columns[5];
     int is_whole = measured != NULL && names != NULL;
@@ -2426,38 +2956,41 @@ answer_places(Walk *walk)
 }
 
 PyDoc_STRVAR(places_doc,
-             "places(starts, places, names, n_before, folders, skip, containers, array, measured, trusted, ends, limit_s,\n"
-             "       wanted)\n--\n\n"
+             "places(starts, places, library, folders, skip, containers, array, measured, trusted, ends, limit_s, wanted)\n"
+             "--\n\n"
              "Walk the heap by place; see in_c.py, which calls it.\n\n"
-             "starts: list of objects; names: None, or the modules to begin at in their stead, and at running functions\n"
-             "after the first n_before of them; places: uint64 numbers of either, as bytes; folders: where code of ours\n"
-             "is, and what in it is not; skip: uint64 addresses, as bytes; ends: bytes of two numbers, for what C holds\n"
-             "and what only rings hold, empty to leave both out; limit_s: 0 for none; wanted: None, or numbers of places,\n"
-             "as bytes, to which paths are returned.");
+             "starts: list of objects; places: uint64 numbers of them, as bytes; library: None, or the names of the standard\n"
+             "library's modules: then the walk begins at all modules and running functions instead, and their places and\n"
+             "names are returned, too; folders: where code of ours is, and what in it is not; skip: uint64 addresses, as\n"
+             "bytes; ends: bytes of two numbers, for what C holds and what only rings hold, empty to leave both out;\n"
+             "limit_s: 0 for none; wanted: None, or numbers of places, as bytes, to which paths are returned.");
+
+/* Keys in the last whole walk's map of places; the next one will have about as many. */
+static size_t n_places_before;
 
 static PyObject *
 heap_places(PyObject *self, PyObject *args)
 {
-    PyObject *starts, *names, *folders, *containers, *array, *measured, *trusted, *answer = NULL, *nothing = NULL;
+    PyObject *starts, *library, *folders, *containers, *array, *measured, *trusted, *answer = NULL, *nothing = NULL;
     Py_buffer places, skip, ends, wanted;
-    Py_ssize_t n_before;
     double limit_s;
     wanted.obj = NULL;
-    if (!PyArg_ParseTuple(args, "O!y*OnO!y*OOOOy*dz*", &PyList_Type, &starts, &places, &names, &n_before, &PyTuple_Type,
-                          &folders, &skip, &containers, &array, &measured, &trusted, &ends, &limit_s, &wanted)) {
+    if (!PyArg_ParseTuple(args, "O!y*OO!y*OOOOy*dz*", &PyList_Type, &starts, &places, &library, &PyTuple_Type, &folders,
+                          &skip, &containers, &array, &measured, &trusted, &ends, &limit_s, &wanted)) {
         return NULL;
     }
     Generation *generations = NULL;
     Frames frames = {0};
-    int is_collecting = PyGC_Disable(), is_whole = names != Py_None;
-    Walk *walk = walk_make(1 << 16);
+    Modules modules = {0};
+    int is_collecting = PyGC_Disable(), is_whole = library != Py_None;
+    Walk *walk = walk_make(is_whole ? n_places_before : 0);
     nothing = PyTuple_New(0);
     if (walk == NULL || nothing == NULL || read_types(&walk->types, containers, array, measured, nothing, trusted) < 0) {
         goto done;
     }
-    if ((is_whole && !PyList_Check(names)) || places.len != PyList_GET_SIZE(is_whole ? names : starts) * 8 ||
+    if ((is_whole && !PyAnySet_Check(library)) || places.len != PyList_GET_SIZE(starts) * 8 ||
         PyTuple_GET_SIZE(folders) != 2) {
-        PyErr_SetString(PyExc_ValueError, "places must have one number for each start or name, and folders two texts");
+        PyErr_SetString(PyExc_ValueError, "places must have one number for each start, and folders two texts");
         goto done;
     }
     if (find_generations(&generations) < 0) {
@@ -2483,7 +3016,10 @@ heap_places(PyObject *self, PyObject *args)
         walk->failed = set_add(&walk->seen, (uintptr_t)frames.own.objects[i]) < 0;
     }
     if (is_whole) {
-        begin_whole(walk, names, places.buf, n_before, &frames);
+        if (list_modules(&modules, library) < 0) {
+            goto done;
+        }
+        begin_whole(walk, &modules, &frames);
     }
     else {
         begin(walk, starts, places.buf);
@@ -2500,10 +3036,12 @@ heap_places(PyObject *self, PyObject *args)
         answer = answer_places(walk);
     }
     if (answer != NULL && is_whole) {
-        answer = Py_BuildValue("(NN)", answer, roots_of_frames(&frames));
+        n_places_before = walk->row_of.used;
+        answer = Py_BuildValue("(NNN)", answer, roots_of_modules(&modules), roots_of_frames(&frames));
     }
 done:
     frames_free(&frames);
+    FREE_ROOM(modules.modules, modules.room);
     if (is_collecting) {
         PyGC_Enable();
     }
@@ -2537,7 +3075,7 @@ static PyObject *
 heap_known(PyObject *self, PyObject *Py_UNUSED(ignored))
 {
     Set *set = malloc(sizeof(Set));
-    if (set == NULL || set_make(set, 1 << 12) < 0) {
+    if (set == NULL || set_make(set) < 0) {
         free(set);
         return PyErr_NoMemory();
     }
@@ -2573,12 +3111,19 @@ heap_learn(PyObject *self, PyObject *args)
 static PyObject *
 addresses_of(const Set *set)
 {
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(set->used * sizeof(uintptr_t)));
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(set->n_addresses * sizeof(uint64_t)));
     char *to = bytes == NULL ? NULL : PyBytes_AS_STRING(bytes);
     for (size_t i = 0; to != NULL && i <= set->mask; i++) {
-        if (set->slots[i]) {
-            memcpy(to, &set->slots[i], sizeof(uintptr_t));
-            to += sizeof(uintptr_t);
+        const Stretch *stretch = &set->stretches[i];
+        for (size_t bit = 0; stretch->key && bit < STRETCH_WORDS * 64; bit++) {
+            if (bit % 64 == 0 && stretch->words[bit / 64] == 0) {
+                bit += 63;
+            }
+            else if (stretch->words[bit / 64] >> bit % 64 & 1) {
+                uint64_t address = (stretch->key - 1) >> 1 << STRETCH_BITS | bit << 4 | ((stretch->key - 1) & 1) << 3;
+                memcpy(to, &address, sizeof address);
+                to += sizeof address;
+            }
         }
     }
     return bytes;
@@ -2601,26 +3146,14 @@ answer_sizes(Walk *walk)
         return NULL;
     }
     take(walk->measured, walk->n_measured);
-    for (size_t i = 0; i < walk->n_foreign; i++) {
-        Py_INCREF(walk->foreign[i]);
-    }
-    PyObject *measured = list_of(walk->measured, walk->n_measured);
-    PyObject *foreign = PyList_New(0);
-    for (size_t i = 0; i < walk->n_foreign; i++) {
-        if (foreign != NULL && PyList_Append(foreign, walk->foreign[i]) < 0) {
-            Py_CLEAR(foreign);
-        }
-        Py_DECREF(walk->foreign[i]);
-    }
+    take_objects(&walk->foreign);
+    PyObject *measured = list_of(walk->measured, walk->n_measured, sizeof(Asked));
+    PyObject *foreign = list_objects(&walk->foreign);
     PyObject *names = list_names(written, walk->n_kinds);
     PyObject *by_type = PyList_New(0);
     for (size_t i = 0; by_type != NULL && names != NULL && i < walk->n_rows; i++) {
-        PyObject *item = Py_BuildValue("(OLL)", PyList_GET_ITEM(names, (Py_ssize_t)walk->rows[i].kind),
-                                       (long long)walk->sums[i].n_objects, (long long)walk->sums[i].own_bytes);
-        if (item == NULL || PyList_Append(by_type, item) < 0) {
-            Py_CLEAR(by_type);
-        }
-        Py_XDECREF(item);
+        append(&by_type, Py_BuildValue("(OLL)", PyList_GET_ITEM(names, (Py_ssize_t)walk->rows[i].kind),
+                                       (long long)walk->sums[i].n_objects, (long long)walk->sums[i].own_bytes));
     }
     PyObject *sizes = PyBytes_FromStringAndSize((const char *)walk->sizes,
                                                 (Py_ssize_t)(walk->n_sizes * sizeof(uintptr_t)));
@@ -2655,7 +3188,7 @@ heap_deep_size(PyObject *self, PyObject *args)
         PyBuffer_Release(&skip);
         return PyErr_Format(PyExc_TypeError, "known must be what known() made (got %.100s)", Py_TYPE(known)->tp_name);
     }
-    Walk *walk = walk_make(1 << 10);
+    Walk *walk = walk_make(0);
     if (walk != NULL && read_types(&walk->types, containers, array, measured, left_out, trusted) == 0 &&
         skip_addresses(walk, &skip) == 0) {
         walk->is_for_sizes = 1;
@@ -2705,6 +3238,8 @@ each_tracked(Generation *generations, object_action action, void *arg)
         }
     }
 }
+
+#define BATCH 64
 
 /* Go through the lists with a batch ahead, for what reads more of an object than its head. */
 static void
@@ -2872,11 +3407,7 @@ heap_census(PyObject *self, PyObject *Py_UNUSED(ignored))
     PyObject *answer = tally.failed ? PyErr_NoMemory() : PyList_New(0);
     for (size_t i = 0; answer != NULL && i <= tally.mask; i++) {
         if (tally.types[i]) {
-            PyObject *item = Py_BuildValue("(OK)", (PyObject *)tally.types[i], (unsigned long long)tally.counts[i]);
-            if (item == NULL || PyList_Append(answer, item) < 0) {
-                Py_CLEAR(answer);
-            }
-            Py_XDECREF(item);
+            append(&answer, Py_BuildValue("(OK)", (PyObject *)tally.types[i], (unsigned long long)tally.counts[i]));
         }
     }
     for (size_t i = 0; i <= tally.mask; i++) {
@@ -2930,19 +3461,11 @@ heap_count(PyObject *self, PyObject *types)
 PyDoc_STRVAR(local_values_doc, "local_values(frame)\n--\n\n"
                                "Return (name, value) for each local of a function's frame that has a value.");
 
-typedef struct {
-    PyObject *values;
-} Locals;
-
 static void
 keep_local(void *arg, PyObject *name, PyObject *value)
 {
-    Locals *locals = arg;
-    PyObject *item = locals->values == NULL ? NULL : PyTuple_Pack(2, name, value);
-    if (item == NULL || PyList_Append(locals->values, item) < 0) {
-        Py_CLEAR(locals->values);
-    }
-    Py_XDECREF(item);
+    PyObject **values = arg;
+    append(values, *values == NULL ? NULL : PyTuple_Pack(2, name, value));
 }
 
 static PyObject *
@@ -2951,11 +3474,11 @@ heap_local_values(PyObject *self, PyObject *frame)
     if (!PyFrame_Check(frame)) {
         return PyErr_Format(PyExc_TypeError, "frame must be a frame (got %.100s)", Py_TYPE(frame)->tp_name);
     }
-    Locals locals = {PyList_New(0)};
-    if (locals.values != NULL) {
-        each_local((PyFrameObject *)frame, keep_local, &locals);
+    PyObject *values = PyList_New(0);
+    if (values != NULL) {
+        each_local((PyFrameObject *)frame, keep_local, &values);
     }
-    return locals.values;
+    return values;
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -3025,13 +3548,13 @@ look_free(Look *look)
     set_free(&look->skipped);
     set_free(&look->seen);
     set_free(&look->wanted);
-    free(look->pending.objects);
-    free(look->foreign.objects);
-    free(look->structured.objects);
-    free(look->handed.objects);
-    free(look->sized);
-    free(look->records);
-    free(look->owners);
+    FREE_ROOM(look->pending.objects, look->pending.room);
+    FREE_ROOM(look->foreign.objects, look->foreign.room);
+    FREE_ROOM(look->structured.objects, look->structured.room);
+    FREE_ROOM(look->handed.objects, look->handed.room);
+    FREE_ROOM(look->sized, look->sized_room);
+    FREE_ROOM(look->records, look->records_room);
+    FREE_ROOM(look->owners, look->owners_room);
     map_free(&look->owner_of);
     Py_XDECREF(look->nothing);
 }
@@ -3119,7 +3642,7 @@ is_unfinished(PyObject *object)
 static void
 keep(Look *look, Objects *objects, PyObject *object)
 {
-    if (put_object(&objects->objects, &objects->n, &objects->room, object) < 0) {
+    if (put_object(objects, object) < 0) {
         look->failed = 1;
     }
 }
@@ -3195,17 +3718,8 @@ measure_rest(Look *look)
 {
     for (size_t i = 0; i < look->n_sized && !look->failed; i++) {
         Interest *interest = &look->interests[look->sized[i].interest];
-        PyObject *method = interest->kind.sizeof_method, *object = look->sized[i].object;
-        PyMethodDef *def = ((PyMethodDescrObject *)method)->d_method;
-        PyObject *answer = def->ml_flags == METH_NOARGS ? def->ml_meth(object, NULL)
-                                                        : PyObject_CallOneArg(method, object);
-        Py_ssize_t bytes = answer == NULL ? 0 : PyLong_AsSsize_t(answer);
-        Py_XDECREF(answer);
-        if (PyErr_Occurred()) {
-            PyErr_Clear();
-            bytes = 0;
-        }
-        add_size(look, interest, object, bytes);
+        PyObject *object = look->sized[i].object;
+        add_size(look, interest, object, asked_bytes(&interest->kind, object));
     }
 }
 
@@ -3381,9 +3895,9 @@ look_behind(Look *look, PyObject *object)
         type->tp_traverse(object, visit_referent, look);
     }
     if (look->shows_keys && type == &PyDict_Type) {
-        Py_ssize_t at = 0;
+        Entries entries = entries_of(object);
         PyObject *key, *value;
-        while (PyDict_Next(object, &at, &key, &value)) {
+        while (next_entry(&entries, &key, &value)) {
             look_ahead(look, key);
         }
     }
@@ -3431,7 +3945,10 @@ look_at_tracked(void *arg, PyObject *object)
         take_note(look, &look->interests[met->interest - 1], object);
     }
     if (look->goes_deep && !look->is_partial) {
-        if (!is_module) { /* what C keeps in a module's state is not safe to ask for */
+        if (is_module) { /* what C keeps in a module's state is not safe to ask for */
+            look_ahead(look, PyModule_GetDict(object));
+        }
+        else {
             look_behind(look, object);
         }
         if (UNLIKELY(look->pending.n > RING)) {
@@ -3471,8 +3988,8 @@ look_make(Look *look, PyObject *types, const Py_buffer *actions, const Py_buffer
     look->met = calloc(look->mask + 1, sizeof(Met));
     look->interests = calloc((size_t)n + 2, sizeof(Interest));
     look->nothing = PyTuple_New(0);
-    if (look->met == NULL || look->interests == NULL || look->nothing == NULL || set_make(&look->skipped, 1 << 10) < 0 ||
-        set_make(&look->seen, 1 << 12) < 0 || set_make(&look->wanted, 1 << 6) < 0 ||
+    if (look->met == NULL || look->interests == NULL || look->nothing == NULL || set_make(&look->skipped) < 0 ||
+        set_make(&look->seen) < 0 || set_make(&look->wanted) < 0 ||
         map_make(&look->owner_of, 1 << 6) < 0) {
         return -1;
     }
@@ -3503,44 +4020,14 @@ look_make(Look *look, PyObject *types, const Py_buffer *actions, const Py_buffer
     return 0;
 }
 
-/* References to what is handed out are taken before anything is allocated in Python's heap. */
-static void
-take_objects(const Objects *objects)
-{
-    for (size_t i = 0; i < objects->n; i++) {
-        Py_INCREF(objects->objects[i]);
-    }
-}
-
-/* Return the objects as a list, which takes over their references. */
-static PyObject *
-list_objects(const Objects *objects)
-{
-    PyObject *list = PyList_New((Py_ssize_t)objects->n);
-    for (size_t i = 0; i < objects->n; i++) {
-        if (list != NULL) {
-            PyList_SET_ITEM(list, (Py_ssize_t)i, objects->objects[i]);
-        }
-        else {
-            Py_DECREF(objects->objects[i]);
-        }
-    }
-    return list;
-}
-
 static PyObject *
 list_tally(const Look *look)
 {
     PyObject *list = PyList_New(0);
-    for (size_t i = 0; i <= look->mask; i++) {
-        if (look->met[i].count) {
-            PyObject *item = list == NULL ? NULL
-                                          : Py_BuildValue("(OK)", (PyObject *)look->met[i].type,
-                                                          (unsigned long long)look->met[i].count);
-            if (item == NULL || PyList_Append(list, item) < 0) {
-                Py_CLEAR(list);
-            }
-            Py_XDECREF(item);
+    for (size_t i = 0; list != NULL && i <= look->mask; i++) {
+        const Met *met = &look->met[i];
+        if (met->count) {
+            append(&list, Py_BuildValue("(OK)", (PyObject *)met->type, (unsigned long long)met->count));
         }
     }
     return list;
@@ -3550,6 +4037,22 @@ static PyObject *
 bytes_of(const void *items, size_t bytes)
 {
     return PyBytes_FromStringAndSize(items, (Py_ssize_t)bytes);
+}
+
+static PyObject *
+shape_of(PyObject *array)
+{
+    int n = FIELD(int, array, ARRAY_N_DIMENSIONS);
+    PyObject *shape = PyTuple_New(n);
+    for (int i = 0; shape != NULL && i < n; i++) {
+        PyObject *length = PyLong_FromSsize_t(FIELD(Py_ssize_t *, array, ARRAY_DIMENSIONS)[i]);
+        if (length == NULL) {
+            Py_CLEAR(shape);
+            break;
+        }
+        PyTuple_SET_ITEM(shape, i, length);
+    }
+    return shape;
 }
 
 /* Return (owner, type, dtype, shape, span) of the widest array on each large buffer: what describes it, not the array. */
@@ -3562,25 +4065,12 @@ list_details(const Look *look, int are_wanted)
         if (owner->bytes < look->min_bytes) {
             continue;
         }
-        int n = FIELD(int, owner->widest, ARRAY_N_DIMENSIONS);
-        PyObject *shape = PyTuple_New(n);
-        for (int k = 0; shape != NULL && k < n; k++) {
-            PyObject *length = PyLong_FromSsize_t(FIELD(Py_ssize_t *, owner->widest, ARRAY_DIMENSIONS)[k]);
-            if (length == NULL) {
-                Py_CLEAR(shape);
-                break;
-            }
-            PyTuple_SET_ITEM(shape, k, length);
-        }
-        PyObject *item = shape == NULL ? NULL
-                                       : Py_BuildValue("(LLOONL)", (long long)owner->owner,
-                                                       (long long)(intptr_t)owner->widest, Py_TYPE(owner->widest),
-                                                       FIELD(PyObject *, owner->widest, ARRAY_DTYPE), shape,
-                                                       (long long)owner->span);
-        if (item == NULL || PyList_Append(list, item) < 0) {
-            Py_CLEAR(list);
-        }
-        Py_XDECREF(item);
+        PyObject *shape = shape_of(owner->widest);
+        append(&list, shape == NULL ? NULL
+                                    : Py_BuildValue("(LLOONL)", (long long)owner->owner,
+                                                    (long long)(intptr_t)owner->widest, Py_TYPE(owner->widest),
+                                                    FIELD(PyObject *, owner->widest, ARRAY_DTYPE), shape,
+                                                    (long long)owner->span));
     }
     return list;
 }
@@ -3588,15 +4078,10 @@ list_details(const Look *look, int are_wanted)
 static PyObject *
 sums_of(const Look *look, Py_ssize_t n)
 {
-    PyObject *list = PyList_New(n);
+    PyObject *list = PyList_New(0);
     for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
         const Interest *interest = &look->interests[i];
-        PyObject *item = Py_BuildValue("(LL)", (long long)interest->n, (long long)interest->bytes);
-        if (item == NULL) {
-            Py_CLEAR(list);
-            break;
-        }
-        PyList_SET_ITEM(list, i, item);
+        append(&list, Py_BuildValue("(LL)", (long long)interest->n, (long long)interest->bytes));
     }
     return list;
 }
@@ -3731,45 +4216,15 @@ PyDoc_STRVAR(pick_doc, "pick(types, first_generation, last_generation)\n--\n\n"
 
 typedef struct {
     Tally tally;
-    Objects found, tail;
     const PyObject *own;
-    int failed;
 } Picking;
 
-static void
-pick_known(Picking *picking, Objects *objects, PyObject *object)
+static int
+is_picked(const void *arg, PyObject *object)
 {
-    if (picking->tally.types[tally_slot(&picking->tally, (uintptr_t)Py_TYPE(object))] && object != picking->own &&
-        !is_unfinished(object) && put_object(&objects->objects, &objects->n, &objects->room, object) < 0) {
-        picking->failed = 1;
-    }
-}
-
-/* Pick from one generation, in order, reading it from both ends. */
-static void
-pick_generation(Picking *picking, Generation *generation)
-{
-    Link *head = &generation->head, *front = NEXT(head), *back = PREV(head);
-    picking->tail.n = 0;
-    while (front != head) {
-        pick_known(picking, &picking->found, OBJECT_OF(front));
-        if (front == back) {
-            break;
-        }
-        pick_known(picking, &picking->tail, OBJECT_OF(back));
-        Link *next = NEXT(front);
-        if (next == back) {
-            break;
-        }
-        front = next;
-        back = PREV(back);
-    }
-    while (picking->tail.n && !picking->failed) {
-        PyObject *object = picking->tail.objects[--picking->tail.n];
-        if (put_object(&picking->found.objects, &picking->found.n, &picking->found.room, object) < 0) {
-            picking->failed = 1;
-        }
-    }
+    const Picking *picking = arg;
+    return picking->tally.types[tally_slot(&picking->tally, (uintptr_t)Py_TYPE(object))] && object != picking->own &&
+           !is_unfinished(object);
 }
 
 static PyObject *
@@ -3778,7 +4233,8 @@ heap_pick(PyObject *self, PyObject *args)
     PyObject *types, *answer = NULL;
     Generation *generations;
     Picking picking = {.own = args};
-    int first, last;
+    Objects found = {0};
+    int first, last, failed = 0;
     if (!PyArg_ParseTuple(args, "O!ii", &PyTuple_Type, &types, &first, &last) || find_generations(&generations) < 0) {
         return NULL;
     }
@@ -3794,23 +4250,22 @@ heap_pick(PyObject *self, PyObject *args)
         picking.tally.types[tally_slot(&picking.tally, type)] = type;
     }
     int is_collecting = PyGC_Disable();
-    for (int i = last; i >= first; i--) {
-        pick_generation(&picking, &generations[i]);
+    for (int i = last; i >= first && !failed; i--) {
+        failed = choose(&generations[i], is_picked, &picking, &found) < 0;
     }
-    if (picking.failed) {
+    if (failed) {
         PyErr_NoMemory();
     }
     else {
-        take_objects(&picking.found);
-        answer = list_objects(&picking.found);
+        take_objects(&found);
+        answer = list_objects(&found);
     }
     if (is_collecting) {
         PyGC_Enable();
     }
     free(picking.tally.types);
     free(picking.tally.counts);
-    free(picking.found.objects);
-    free(picking.tail.objects);
+    FREE_ROOM(found.objects, found.room);
     return answer;
 }
 
@@ -3838,7 +4293,7 @@ keep_referrer(void *arg, PyObject *object)
     PyTypeObject *type = Py_TYPE(object);
     if (type->tp_traverse != NULL && type->tp_traverse(object, is_target, &referring->targets) &&
         object != referring->own && !is_unfinished(object) &&
-        put_object(&referring->found.objects, &referring->found.n, &referring->found.room, object) < 0) {
+        put_object(&referring->found, object) < 0) {
         referring->failed = 1;
     }
 }
@@ -3853,7 +4308,7 @@ heap_referrers(PyObject *self, PyObject *targets)
         return NULL;
     }
     int is_collecting = PyGC_Disable();
-    referring.failed = set_make(&referring.targets, 1 << 8) < 0;
+    referring.failed = set_make(&referring.targets) < 0;
     for (Py_ssize_t i = 0; !referring.failed && i < PyTuple_GET_SIZE(targets); i++) {
         referring.failed = set_add(&referring.targets, (uintptr_t)PyTuple_GET_ITEM(targets, i)) < 0;
     }
@@ -3871,7 +4326,7 @@ heap_referrers(PyObject *self, PyObject *targets)
         PyGC_Enable();
     }
     set_free(&referring.targets);
-    free(referring.found.objects);
+    FREE_ROOM(referring.found.objects, referring.found.room);
     return answer;
 }
 
@@ -3939,18 +4394,14 @@ heap_holders(PyObject *self, PyObject *args)
     }
     for (size_t i = 0; answer != NULL && i < holding.n; i++) {
         const Recorded *link = &holding.links[i];
-        PyObject *item = Py_BuildValue("(LOL)", (long long)link->address, (PyObject *)(intptr_t)link->length,
-                                       (long long)link->bytes);
-        if (item == NULL || PyList_Append(answer, item) < 0) {
-            Py_CLEAR(answer);
-        }
-        Py_XDECREF(item);
+        append(&answer, Py_BuildValue("(LOL)", (long long)link->address, (PyObject *)(intptr_t)link->length,
+                                      (long long)link->bytes));
     }
     if (is_collecting) {
         PyGC_Enable();
     }
     map_free(&holding.found);
-    free(holding.links);
+    FREE_ROOM(holding.links, holding.room);
     PyBuffer_Release(&addresses);
     return answer;
 }
@@ -3991,7 +4442,7 @@ visit_hidden(PyObject *object, void *arg)
     if (is_hidden) {
         int is_new = set_add(&hiding->seen, (uintptr_t)object);
         if (is_new < 0 ||
-            (is_new && put_object(&hiding->pending.objects, &hiding->pending.n, &hiding->pending.room, object) < 0)) {
+            (is_new && put_object(&hiding->pending, object) < 0)) {
             hiding->failed = 1;
         }
     }
@@ -4002,7 +4453,10 @@ static void
 visit_from_tracked(void *arg, PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
-    if (type->tp_traverse != NULL && !PyType_IsSubtype(type, &PyModule_Type)) {
+    if (PyType_IsSubtype(type, &PyModule_Type)) {
+        visit_hidden(PyModule_GetDict(object), arg);
+    }
+    else if (type->tp_traverse != NULL) {
         type->tp_traverse(object, visit_hidden, arg);
     }
 }
@@ -4045,8 +4499,8 @@ keep_leading(Hiding *hiding, Objects *pairs)
                 continue;
             }
             if (set_add(&hiding->targets, (uintptr_t)link->parent) < 0 ||
-                put_object(&pairs->objects, &pairs->n, &pairs->room, link->parent) < 0 ||
-                put_object(&pairs->objects, &pairs->n, &pairs->room, link->child) < 0) {
+                put_object(pairs, link->parent) < 0 ||
+                put_object(pairs, link->child) < 0) {
                 return -1;
             }
             link->child = NULL;
@@ -4061,12 +4515,8 @@ list_pairs(const Objects *pairs)
 {
     take_objects(pairs);
     PyObject *answer = PyList_New(0);
-    for (size_t i = 0; i < pairs->n; i += 2) {
-        PyObject *pair = answer == NULL ? NULL : PyTuple_Pack(2, pairs->objects[i], pairs->objects[i + 1]);
-        if (pair == NULL || PyList_Append(answer, pair) < 0) {
-            Py_CLEAR(answer);
-        }
-        Py_XDECREF(pair);
+    for (size_t i = 0; answer != NULL && i < pairs->n; i += 2) {
+        append(&answer, PyTuple_Pack(2, pairs->objects[i], pairs->objects[i + 1]));
     }
     for (size_t i = 0; i < pairs->n; i++) {
         Py_DECREF(pairs->objects[i]);
@@ -4089,8 +4539,8 @@ heap_hidden_parents(PyObject *self, PyObject *args)
     if (find_generations(&generations) < 0) {
         goto done;
     }
-    hiding.failed = set_make(&hiding.targets, 1 << 8) < 0 || set_make(&hiding.seen, 1 << 12) < 0 ||
-                    set_make(&hiding.kinds, 1 << 8) < 0 || set_add(&hiding.kinds, (uintptr_t)&PyTuple_Type) < 0 ||
+    hiding.failed = set_make(&hiding.targets) < 0 || set_make(&hiding.seen) < 0 ||
+                    set_make(&hiding.kinds) < 0 || set_add(&hiding.kinds, (uintptr_t)&PyTuple_Type) < 0 ||
                     set_add(&hiding.kinds, (uintptr_t)&PyDict_Type) < 0;
     for (Py_ssize_t i = 0; !hiding.failed && i < PyTuple_GET_SIZE(arrays); i++) {
         hiding.array = (PyTypeObject *)PyTuple_GET_ITEM(arrays, 0);
@@ -4113,9 +4563,9 @@ done:
     set_free(&hiding.targets);
     set_free(&hiding.seen);
     set_free(&hiding.kinds);
-    free(hiding.pending.objects);
-    free(hiding.links);
-    free(pairs.objects);
+    FREE_ROOM(hiding.pending.objects, hiding.pending.room);
+    FREE_ROOM(hiding.links, hiding.links_room);
+    FREE_ROOM(pairs.objects, pairs.room);
     PyBuffer_Release(&targets);
     return answer;
 }
@@ -4156,5 +4606,6 @@ static struct PyModuleDef module = {
 PyMODINIT_FUNC
 PyInit__heap(void)
 {
+    knows_entries = are_entries_known();
     return PyModuleDef_Init(&module);
 }

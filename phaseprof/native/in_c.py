@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, cast
 
@@ -9,7 +10,7 @@ from phaseprof.native.array_layout import array_type
 from phaseprof.native.extension import CONTAINERS, Extension, addresses, limit_or_none
 from phaseprof.native.kinds import TRUSTED
 from phaseprof.native.paths import steps_to
-from phaseprof.native.roots import module_namespaces, name_starts, place_of
+from phaseprof.native.roots import module_namespaces, place_of
 from phaseprof.native.table import FRAME, MODULE, NAMED, OUTSIDE, UNREACHABLE, PathStep, PlaceTable, Root
 from phaseprof.probes import own, tensors
 from phaseprof.probes.held import held_where_needed
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _ENDS = (Root(OUTSIDE), Root(UNREACHABLE))
+_Names = list[tuple[int, str]]  # places and names of roots
 _ROOT = -1  # number of the type of a row that is a root
 
 
@@ -80,12 +82,11 @@ def _walk(
     module: Extension, named: Mapping[str, object] | None, limit_s: float | None, wanted: bytes | None
 ) -> tuple[tuple[object, ...], dict[int, Root]]:
     """Return what the extension says, and the roots by place."""
-    names, n_before = name_starts() if named is None else (list(named), 0)
-    kind = MODULE if named is None else NAMED
-    places = [place_of(kind, name) for name in names]
+    roots = {} if named is None else {place_of(NAMED, name): Root(NAMED, name) for name in named}
     objects = [] if named is None else list(named.values())
-    skip = [*own.own_ids(), id(objects), id(names), id(places), *(() if named is None else module_namespaces())]
-    starts = (objects, addresses(places), names if named is None else None, n_before, own.FOLDERS, addresses(skip))
+    skip = [*own.own_ids(), id(objects), id(roots), *(() if named is None else module_namespaces())]
+    library = sys.stdlib_module_names if named is None else None
+    starts = (objects, addresses(roots), library, own.FOLDERS, addresses(skip))
     types = (CONTAINERS, array_type(), tensors.measured_bases(), TRUSTED)
     ends = addresses(place_of(*root) for root in _ENDS) if named is None else b""
     del skip
@@ -93,10 +94,10 @@ def _walk(
         answer = module.places(*starts, *types, ends, limit_or_none(limit_s), wanted)
     finally:
         objects.clear()
-    roots = {place: Root(kind, name) for place, name in zip(places, names, strict=True)}
     if named is not None:
         return answer, roots
-    found, frames = cast("tuple[tuple[object, ...], list[tuple[int, str]]]", answer)
+    found, modules, frames = cast("tuple[tuple[object, ...], _Names, _Names]", answer)
+    roots.update((place, Root(MODULE, name)) for place, name in modules)
     roots.update((place_of(*root), root) for root in _ENDS)
     roots.update((place, Root(FRAME, name)) for place, name in frames)
     return found, roots

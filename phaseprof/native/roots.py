@@ -6,7 +6,6 @@ import sys
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -62,28 +61,6 @@ def find_starts(roots: Mapping[str, object] | None) -> Starts:
     found = Starts(starts, frames, skip, roots is None)
     skip.append(id(found))
     return found
-
-
-class Names(NamedTuple):
-    """The roots of a walk through the whole program, by name only: no module is referred to.
-
-    Attributes:
-        names: of modules, in order of preference.
-        n_before: how many of them come before the running functions.
-    """
-
-    names: list[str]
-    n_before: int
-
-
-def name_starts() -> Names:
-    """Return where to walk from, as ``find_starts`` orders it."""
-    ranked: list[list[str]] = [[], [], []]
-    for name in list(sys.modules):
-        if type(name) is str:
-            ranked[_rank(name)].append(name)
-    ranked[0].sort(key=_MAIN.__ne__)
-    return Names([*chain.from_iterable(ranked)], len(ranked[0]))
 
 
 def place_of(kind: str, name: str) -> int:
