@@ -4598,14 +4598,28 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+/* To be raised, here and in extension.py, with each change of what a function takes or returns. */
+#define INTERFACE 2
+
+static int
+fill_module(PyObject *module)
+{
+    knows_entries = are_entries_known();
+    return PyModule_AddIntConstant(module, "interface", INTERFACE);
+}
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, fill_module},
+    {0, NULL},
+};
+
 static struct PyModuleDef module = {
     PyModuleDef_HEAD_INIT, "_heap", "Passes over the whole heap that hold the interpreter's lock.", 0, methods,
-    NULL, NULL, NULL, NULL,
+    slots, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC
 PyInit__heap(void)
 {
-    knows_entries = are_entries_known();
     return PyModuleDef_Init(&module);
 }

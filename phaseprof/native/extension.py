@@ -20,7 +20,8 @@ __all__ = ["Extension", "addresses", "extension", "limit_or_none", "missing_beca
 
 # What the walks must know of containers that the C interface has no names for.
 CONTAINERS = (deque, OrderedDict, defaultdict)
-
+# That of _heap.c; one that was built from other sources takes and returns other things.
+INTERFACE = 2
 
 _in_python = False
 
@@ -28,6 +29,7 @@ _in_python = False
 class Extension(Protocol):
     """The functions of ``_heap.c``."""
 
+    interface: int
     places: Callable[..., tuple[object, ...]]
     deep_size: Callable[..., tuple[object, ...]]
     known: Callable[[], object]
@@ -91,6 +93,8 @@ def _find() -> _Found:
         module = cast(Extension, importlib.import_module("phaseprof.native._heap"))
     except ImportError:
         return _Found(None, "the extension was not built")
+    if getattr(module, "interface", 0) != INTERFACE:
+        return _Found(None, "the extension was built from other sources")
     return _Found(module, "") if _is_right(module) else _Found(None, "the extension does not know this Python")
 
 
@@ -101,8 +105,6 @@ def _is_right(module: Extension) -> bool:
         def __init__(self) -> None:
             self.first, self.second = [1], {2}
 
-    if not all(hasattr(module, name) for name in Extension.__annotations__):
-        return False  # built from other sources
     probes = [Probe() for _ in range(3)]
 
     def reader() -> list[tuple[str, object]]:

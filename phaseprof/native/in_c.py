@@ -112,4 +112,3 @@ def _types(kind: NDArray[np.int64], names: list[str], of_roots: list[str]) -> tu
     index = by_kind[np.maximum(kind, 0)] if len(names) else np.zeros(len(kind), np.int32)
     index[kind == _ROOT] = [numbers.setdefault(name, len(numbers)) for name in of_roots]
     return tuple(numbers), index
-

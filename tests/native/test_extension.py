@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from phaseprof.native.extension import INTERFACE
+
 CODE = (
     "from phaseprof.native.extension import extension, missing_because\nprint(extension() is None, missing_because())"
 )
@@ -39,11 +41,18 @@ def test_an_extension_that_gives_wrong_answers_is_not_used(wrong: str) -> None:
         "def no(*given): raise RuntimeError('not here')\n"
         "def count(types): return [sum(type(o) is t for o in gc.get_objects()) for t in types]\n"
         "def census(): return [(t, count([t])[0]) for t in set(map(type, gc.get_objects()))]\n"
-        f"names = dict(count=count, census=census, local_values=lambda frame: []) | dict({wrong})\n"
+        f"names = dict(interface={INTERFACE}, count=count, census=census, local_values=lambda frame: [])\n"
+        f"names.update({wrong})\n"
         "sys.modules['phaseprof.native._heap'] = types.SimpleNamespace(**names)\n"
     ) + CODE
 
     assert answer(code=code) == "True the extension does not know this Python"
+
+
+def test_an_extension_of_other_sources_is_not_used() -> None:
+    code = "import sys, types; sys.modules['phaseprof.native._heap'] = types.SimpleNamespace(interface=1)\n" + CODE
+
+    assert answer(code=code) == "True the extension was built from other sources"
 
 
 @pytest.mark.parametrize("native", ["0", "1"])
