@@ -20,7 +20,7 @@ from phaseprof.live.suspects import AT, COUNTED, Suspects
 from phaseprof.live.tracking import TrackList
 from phaseprof.live.visits import SHORTEST_NS
 from phaseprof.live.watching import Watched, WatchList, counts_of
-from phaseprof.native.extension import missing_because
+from phaseprof.native.extension import extension, missing_because
 from phaseprof.probes import census, heap
 from phaseprof.probes.gc_watch import GcWatch
 from phaseprof.probes.protocol import Probe
@@ -31,8 +31,9 @@ from phaseprof.recording import format as fmt
 
 COUNTERS = ("limits", "children", "descriptors", "threads", "shared memory", "malloc")
 # Jobs of a generation's end, cheapest first, with what each is taken to cost before it was measured: nanoseconds for
-# each object that the collector tracks, and how many those are where nothing tells.
+# each object that the collector tracks, by the passes in Python and in C, and how many those are where nothing tells.
 FIRST_COST = {"tracked": 10, "watched": 30, "types": 120, "heap walk": 1_100}
+FIRST_COST_IN_C = {"tracked": 10, "watched": 30, "types": 45, "heap walk": 250}
 USUAL_HEAP = 200_000
 # Under a budget: generations between censuses, the first few closer together so that suspicion can arise.
 TYPES_EVERY, FIRST_TYPES_EVERY = 3, 2
@@ -59,6 +60,11 @@ SIZED_OF_A_PAUSE, LEAST_PART_S = 0.5, 0.005
 FOLD_AT, FOLD_EVERY_NS, COST_EVERY_NS = 2048, 500_000_000, 5_000_000_000
 # Without a budget: walk at every generation while suspicion may arise, then as seldom as a census under one.
 SETTLED, DECIDED = 4, 10
+
+
+def first_cost() -> dict[str, int]:
+    """Return what each job is taken to cost before it was measured, as the passes run here."""
+    return FIRST_COST if extension() is None else FIRST_COST_IN_C
 
 
 class Inspector:
@@ -98,6 +104,10 @@ class Inspector:
         self._last_read = dict.fromkeys(SLOW, self._clock())
         self._next_at = self._fold_at = self._cost_at = self._suspect_at = 0
         self._each_ns, self._constant_ns, self._spent_ns, self._has_read = 0.0, 0, -1, False
+        self._first_cost = FIRST_COST
+        if settings.enabled:
+            with budget.spending("native pass"):  # a job that loaded it would be thought to cost as much each time
+                self._first_cost = first_cost()
         self.looks_at_boundaries = False
 
     # --- boundaries -------------------------------------------------------------------------------------------------
@@ -197,12 +207,12 @@ class Inspector:
         """
         n_objects = self.suspects.n_objects() or USUAL_HEAP
         one_waits = False
-        if self._must_count(generation) and self._budget.is_short(FIRST_COST["watched"] * n_objects, "watched"):
+        if self._must_count(generation) and self._budget.is_short(self._first_cost["watched"] * n_objects, "watched"):
             yield "watched"
-        for job in sorted(FIRST_COST, key=lambda j: (self._last_done.get(j, -1), FIRST_COST[j])):
+        for job in sorted(self._first_cost, key=lambda j: (self._last_done.get(j, -1), self._first_cost[j])):
             if not self._is_due(job, generation):
                 continue
-            cost_ns = FIRST_COST[job] * n_objects
+            cost_ns = self._first_cost[job] * n_objects
             is_modest = self._budget.estimate_ns(job, cost_ns) <= 0.25 * self._budget.earned_ns(self._done_at.get(job))
             if (one_waits and not is_modest) or self._saves_up():
                 self._budget.skipped[job] += 1
@@ -431,9 +441,9 @@ class Inspector:
         with self._budget.spending("final look", asked=True):
             self.escalation.allow_retries()
             counts = bool(self._watches.entries) and self._budget.share is not None and generation >= 0
-            if counts and look.admits("watched classes", FIRST_COST["watched"] * n_objects):
+            if counts and look.admits("watched classes", self._first_cost["watched"] * n_objects):
                 self._count_watched(generation)
-            if is_open and look.admits("the heap", FIRST_COST["heap walk"] * n_objects):
+            if is_open and look.admits("the heap", self._first_cost["heap walk"] * n_objects):
                 containers = self._walk_heap(generation)
                 self.suspects.look(generation, readings=2, is_last=True)
                 self.suspects.look_at_levels(generation, containers)

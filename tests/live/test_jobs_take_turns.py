@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from phaseprof.live.budget import CREDIT_NS, STEADY
-from phaseprof.live.inspector import FIRST_COST, USUAL_HEAP, Inspector
+from phaseprof.live.inspector import USUAL_HEAP, Inspector, first_cost
 from phaseprof.live.scopes import GenerationScope
 from phaseprof.live.session import Session
 from phaseprof.live.settings import Settings
@@ -91,6 +91,6 @@ def test_a_census_that_was_never_made_waits_for_what_a_heap_costs(bench: Bench) 
     while not bench.n_done:
         bench.turns(1)
 
-    assert bench.now * 0.02 * STEADY + CREDIT_NS >= FIRST_COST["types"] * USUAL_HEAP
+    assert bench.now * 0.02 * STEADY + CREDIT_NS >= first_cost()["types"] * USUAL_HEAP
     assert bench.n_done == {"types": 1}
     bench.session.close()
