@@ -16,11 +16,13 @@ from phaseprof.analysis.limits import OBJECTS_BYTES, PLAIN_SHARE_PER_HOUR, Horiz
 from phaseprof.analysis.naming import (
     ALLOCATED,
     ITEM_BYTES,
+    PLAIN_ITEMS,
     advise,
     allocated_per_generation,
     bytes_per_generation,
     counted_phase,
     is_weighed,
+    least_of_items,
     main_symptom,
     name_kind,
     name_phase,
@@ -44,8 +46,6 @@ OUT_OF_PROPORTION = 10.0
 # Memory in use that grows by less, in bytes a generation, may do so by chance in a short run.
 FELT_BYTES = 16384.0
 MOST_FINDINGS = 10
-# What a log of a training is made of.
-PLAIN_ITEMS = frozenset({"", "float", "int", "bool", "str", "bytes", "NoneType"})
 # Blocks of Python's allocator a generation that anybody may add.
 FEW_BLOCKS = 150.0
 
@@ -71,16 +71,20 @@ def find_leaks(
     causes = [c for c in causes if not (followed and _is_sampled_memory(c))]
     found: list[Finding] = []
     trifles: list[Finding] = []
+    logs: list[Finding] = []
     for cause in causes:
         if not is_sawtooth(process, cause):
+            finding = _finding(process, cause, symptoms, horizon, least_bytes)
             kept = trifles if _is_trifle(process, cause, symptoms, horizon, least_bytes) else found
-            kept.append(_finding(process, cause, symptoms, horizon, least_bytes))
+            kept.append(finding)
+            if least_bytes is None and _is_lasting_log(cause, finding, horizon):
+                logs.append(finding)  # it accounts for memory that grows, and is no news
     leaks = [f for f in found if f.verdict == "leak"]
     counted = counter_causes(process, symptoms, found, horizon, trifles=trifles)
     leaks = [f for f in leaks if not is_explained(f, counted)]
     counted += other_shares(process, symptoms, [*found, *counted], horizon)
     rest = [f for f in found if f.verdict == "filling" or (f.verdict != "leak" and not leaks)]
-    rest = [f for f in rest if not is_explained(f, counted)]
+    rest = [f for f in rest if not is_explained(f, counted) and f not in logs]
     tracked = [] if leaks else _tracked(process, symptoms, leak_threshold_mb, horizon)
     named = {finding.subject for finding in [*leaks, *counted]}
     broken = [expectation_finding(process, one) for one in broken_expectations(process) if one.name not in named]
@@ -127,8 +131,6 @@ def _finding(
     verdict = _verdict(process, cause, main, backing)
     watched = subject in process.watches
     is_felt = horizon.is_felt(rate, main.judgement.since) if least_bytes is None else rate >= least_bytes
-    if least_bytes is None and kind == "container" and cause.item in PLAIN_ITEMS:
-        is_felt = is_felt and horizon.is_material(rate, share=PLAIN_SHARE_PER_HOUR)
     if verdict == "leak" and not watched and not is_felt:
         verdict = "growing"
     holder = tuple(cause.holder.steps) if cause.holder is not None and not cause.is_garbage else ()
@@ -143,7 +145,15 @@ def _finding(
         advice=advise(kind, subject, holder),
         evidence=tuple(s.evidence for s in _most_telling(cause, main)),
     )  # fmt: skip
+    if verdict == "leak" and least_bytes is None and _is_lasting_log(cause, finding, horizon):
+        finding = replace(finding, verdict="growing")
     return replace(finding, summary=summarise(finding, rate) + _bound_text(cause))
+
+
+def _is_lasting_log(cause: Cause, finding: Finding, horizon: Horizon) -> bool:
+    """Whether it is a list of numbers or text, as every training keeps of itself, that memory holds for days."""
+    is_log = finding.kind == "container" and cause.item in PLAIN_ITEMS
+    return is_log and not horizon.is_material(finding.bytes_slope, share=PLAIN_SHARE_PER_HOUR)
 
 
 def _breaks_more_and_more(process: ProcessRun, symptom: Symptom) -> bool:
@@ -271,6 +281,7 @@ def _is_trifle(
         # of them reaches may be half the heap: many times what memory in use grew by, they cannot have brought.
         at_rest = _is_at_rest(process, symptoms.get(ALLOCATED[0]), rate)
         allocated = allocated_per_generation(symptoms, at_rest=at_rest)
+        rate = max(rate, least_of_items(cause))
         if rate > OUT_OF_PROPORTION * allocated:
             rate = allocated if allocated >= FELT_BYTES else unmeasured_bytes(cause)
         return rate * (horizon.newest + 1) < (ANONYMOUS_BYTES if cause.is_rooted else UNHELD_BYTES)

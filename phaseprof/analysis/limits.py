@@ -13,10 +13,10 @@ from phaseprof.recording.model import ProcessRun
 
 # A leak that takes less than this share of what is left in an hour is negligible: memory lasts for 200 days.
 SHARE_PER_HOUR = 2e-4
-# The same for lists of numbers and lines of text, which every training keeps of itself: memory lasts for ten days.
+# The same for lists of numbers and lines of text, which every training keeps of itself: memory lasts for five days.
 # Chosen, not measured, and with programs in sight: losses kept as numbers, in a trainer that repaired its leak so, last
-# for 15 days; LeakBench's leaks of text and numbers are far faster.
-PLAIN_SHARE_PER_HOUR = 1 / 240
+# for 8 to 15 days; LeakBench's leaks of text and numbers are far faster.
+PLAIN_SHARE_PER_HOUR = 1 / 120
 # What a leak of objects must have come to so far, in bytes, and one that only a counter of memory shows, which caches
 # of any library move by some hundred kilobytes.
 OBJECTS_BYTES, COUNTER_BYTES = 16 * 1024.0, 1024 * 1024.0

@@ -15,6 +15,9 @@ from phaseprof.units import format_bytes, format_duration
 
 # Bytes charged to a tracked object, and to an item of a container, whose own size was not measured.
 OBJECT_BYTES, ITEM_BYTES = 200.0, 64.0
+# What a log of a training is made of, and the least that one such item takes: a pointer.
+PLAIN_ITEMS = frozenset({"", "float", "int", "bool", "str", "bytes", "NoneType"})
+SLOT_BYTES = 8.0
 ALLOCATED = ("malloc_in_use_bytes", "anonymous_bytes")
 # A block of Python's allocator: between a float and a short list.
 BLOCK_BYTES = 48.0
@@ -127,7 +130,12 @@ def is_weighed(cause: Cause) -> bool:
 def unmeasured_bytes(cause: Cause) -> float:
     """Estimate the growth of a cause in bytes a generation by numbers alone, as if nothing of it had been measured."""
     counted = [s.judgement.slope * OBJECT_BYTES for s in cause.of_kind("count/", "watched/")]
-    return max([0.0, *counted, *(s.judgement.slope * ITEM_BYTES for s in cause.of_kind("container/"))])
+    return max([0.0, *counted, least_of_items(cause)])
+
+
+def least_of_items(cause: Cause) -> float:
+    """What the items of containers come to in bytes a generation, by their number alone."""
+    return max((s.judgement.slope * ITEM_BYTES for s in cause.of_kind("container/")), default=0.0)
 
 
 def allocated_per_generation(symptoms: Mapping[str, Symptom], *, at_rest: bool = False) -> float:
@@ -149,7 +157,8 @@ def _each_item(symptom: Symptom) -> float:
     holder = symptom.holder
     if holder is None or holder.retained_bytes <= 0 or holder.length <= 0:
         return ITEM_BYTES
-    return max(ITEM_BYTES, holder.retained_bytes / holder.length)
+    least = SLOT_BYTES if holder.item in PLAIN_ITEMS else ITEM_BYTES
+    return max(least, holder.retained_bytes / holder.length)
 
 
 def _each(symptom: Symptom) -> float:

@@ -359,7 +359,8 @@ class Escalation:
         items = [item_after(path.steps, *(path.container or ("", -1))) for path in firsts]
         if len(set(items)) > max(2, len(items) // 2):  # classes made on the go: each has a name of its own
             record.item = one.subject
-        record.item = item or record.item
+        if item or one.container is not None:  # of a container that holds numbers or text there is none to name
+            record.item = item
         self._add(record)
         speaks = record.root not in NO_ROOT and record.speaks_for_most and path.bound is None
         self.has_named = self.has_named or (speaks and one.is_telling and not one.is_guess)
