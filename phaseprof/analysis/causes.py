@@ -140,6 +140,16 @@ class Cause:
         """Short names of the types that grow."""
         return {s.subject for s in self.of_kind("count/", "watched/")}
 
+    @property
+    def weight(self) -> float:
+        """Bytes a generation that go with the objects or the items that grow, as far as their size was measured."""
+        items = [
+            s.judgement.slope * s.holder.retained_bytes / s.holder.length
+            for s in self.of_kind("container/")
+            if s.holder is not None and s.holder.retained_bytes > 0 and s.holder.length > 0
+        ]
+        return max([0.0, *map(self.weight_of, self.subjects()), *items])
+
     def weight_of(self, subject: str) -> float:
         """Bytes a generation that go with the objects of a type, as far as their own size was measured."""
         grown = [s for s in self.of_kind("count/", "watched/") if s.subject == subject]
@@ -235,10 +245,11 @@ def _is_part_of(part: Cause, whole: Cause) -> bool:
     if part.holder is None or (_leaks(part) and not _leaks(whole)):
         return False
     grown = [s.judgement.slope for s in part.of_kind("storages/", "arrays_bytes")]
-    if grown and all(map(_is_memory, part.symptoms.values())):
-        explained = max((whole.weight_of(subject) for subject in whole.subjects()), default=0.0)
-        if explained >= EXPLAINED_SHARE * max(grown) > 0 or (whole.is_rooted and whole.of_kind("graph_")):
-            return True  # a graph that is kept saves tensors, which its nodes alone show
+    is_of_graph = whole.is_rooted and bool(whole.of_kind("graph_"))  # it saves tensors, which its nodes alone show
+    if grown and all(map(_is_memory, part.symptoms.values())) and (
+        is_of_graph or whole.weight >= EXPLAINED_SHARE * max(grown) > 0
+    ):
+        return True
     if not _phases(part) & _phases(whole):
         return False
     of_tensors = all(map(_is_memory, [*part.symptoms.values(), *whole.symptoms.values()]))

@@ -249,12 +249,24 @@ def test_what_the_growing_objects_hold_is_theirs(phase: str, n_causes: int) -> N
     assert len(causes) == n_causes
 
 
+KEPT = "container/list@7f"
+
+
 @pytest.mark.parametrize(("slope", "n_causes"), [(5_000.0, 1), (5_200.0, 2)])
-def test_memory_that_counted_objects_account_for_is_theirs(slope: float, n_causes: int) -> None:
+@pytest.mark.parametrize("grown", [
+    [symptom(EPISODES, holder=held(EPISODES, each=4096), births=born(EPISODES, select=9))],
+    [
+        symptom(EPISODES, holder=held(EPISODES, each=9), births=born(EPISODES, select=9)),
+        symptom(KEPT, holder=held(KEPT, each=40 * 4096, length=40)),
+    ],
+])  # fmt: skip
+def test_memory_that_counted_objects_or_items_account_for_is_theirs(
+    grown: list[Symptom], slope: float, n_causes: int
+) -> None:
     of_optimizer = held("storages", ("optimizer (SGD)", ".state (dict, 6)", "[...] Tensor"), item="Tensor", length=6)
 
     causes = joined(
-        symptom(EPISODES, holder=held(EPISODES, each=4096), births=born(EPISODES, select=9)),
+        *grown,
         symptom("storages/cpu_bytes", slope, holder=of_optimizer, births=born("storages", train=9)),
     )
 
