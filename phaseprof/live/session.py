@@ -11,7 +11,7 @@ from contextvars import ContextVar
 
 from phaseprof.errors import ExpectationError, PhaseprofError
 from phaseprof.interrupts import raise_the_programs
-from phaseprof.live.budget import Budget
+from phaseprof.live.budget import AFTER_EFFECTS, Budget
 from phaseprof.live.closing import ClosingLook
 from phaseprof.live.devices import Devices
 from phaseprof.live.hooks import Hooks
@@ -27,7 +27,7 @@ from phaseprof.live.settings import Settings
 from phaseprof.live.suspects import AT
 from phaseprof.live.tracking import TrackList
 from phaseprof.live.violations import act_on, describe
-from phaseprof.live.visits import SHORTEST_NS, TIMED_EVERY, TURN_TIMED_EVERY, Pace, Visit, Visited, name_of, take_counts
+from phaseprof.live.visits import SHORTEST_NS, TIMED_EVERY, Pace, Visit, Visited, name_of, take_counts
 from phaseprof.live.warn import warn_user
 from phaseprof.live.watching import Expected, Watched, WatchList
 from phaseprof.probes import own
@@ -102,6 +102,7 @@ class Session:
             self.settings.budget,
             self.clock,
             cpu_clock=self._cpu_clock,
+            after_effects=AFTER_EFFECTS if self.clock is time.perf_counter_ns else 1.0,
             max_pause_s=self.settings.max_pause,
         )
         self._queue = RunQueue()
@@ -115,7 +116,7 @@ class Session:
         self._marks: dict[str, tuple[Visited, Visited, CountedScope]] = {}
         own.register(self)
         self._turn_began = 0
-        self._turn_cpu_ns: int | None = None
+        self._turn_cpu_ns = 0
         self._ordinal = -1
         self._looked_at: tuple[int, int] | None = None
         # A forked child has no sampling thread: it did not ask for one, and most children live for moments.
@@ -220,11 +221,11 @@ class Session:
             self.recorder.point(number, edge, items, now)
             self.inspector.at_boundary(owner)
             return
-        began, looked = self._cpu_clock(), self.budget.total_ns
+        began, looked = self._cpu_clock(), self.budget.took_ns
         self.recorder.point(number, edge, items)
         if self.inspector.looks_at_boundaries:
             self.inspector.at_boundary(owner)
-        pace.timed(self._cpu_clock() - began - (self.budget.total_ns - looked))
+        pace.timed(self._cpu_clock() - began - (self.budget.took_ns - looked))
 
     def is_open(self, visit: Visit) -> bool:
         """Whether a visit was begun in the calling thread or task, and has not ended."""
@@ -295,8 +296,7 @@ class Session:
             labels = [label for known in self._visited.values() for label in list(known.values())]
             visits, items = take_counts(labels, self._number_of)
             if visits:
-                self.pace.n_counted_turns += visits.get(self._turns.number, 0)
-                self.pace.n_counted += sum(visits.values())
+                self.pace.counted(sum(visits.values()), visits.get(self._turns.number, 0), now)
                 self.recorder.add(fmt.Visits(now, self._ordinal, visits, items))
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             self._pass_on(error)
@@ -365,14 +365,12 @@ class Session:
 
     def _begin(self, index: int | str | None, now: int) -> None:
         self._turn_began = now
-        self.pace.n_turns += 1
-        is_timed = self.pace.n_turns % TURN_TIMED_EVERY == 0
-        began = self._cpu_clock() if is_timed else 0
+        began = self._cpu_clock()
         self._turns.due = self.pace.next_due(now, self._n_labels)
         self.look_for_devices()
         self.recorder.add(fmt.GenerationBegin(now, self._ordinal, shown_index(index, self._ordinal)))
         self.recorder.point(self._number_of(self._turns), fmt.ENTER)
-        self._turn_cpu_ns = self._cpu_clock() - began if is_timed else None
+        self._turn_cpu_ns = self._cpu_clock() - began
         if self.inspector.looks_at_boundaries:
             self.inspector.at_boundary(None)
 
@@ -401,13 +399,12 @@ class Session:
     def _end(self, items: float) -> None:
         if self.inspector.looks_at_boundaries:
             self.inspector.at_boundary(self.current_phase)
-        began = self._cpu_clock() if self._turn_cpu_ns is not None else 0
+        began = self._cpu_clock()
         self._leave_turn()
         self.recorder.point(self._number_of(self._turns), fmt.EXIT)
         now = self.clock()
         self.recorder.add(fmt.GenerationEnd(now, self._ordinal, (now - self._turn_began) / 1e9, items))
-        if self._turn_cpu_ns is not None:
-            self.pace.turn_timed(self._turn_cpu_ns + self._cpu_clock() - began)
+        self.pace.turn_timed(self._turn_cpu_ns + self._cpu_clock() - began)
 
     def _leave_turn(self) -> None:
         """End the visits that the turn left open; a turn that is no block may have outlived what it began in."""
@@ -416,10 +413,11 @@ class Session:
         self._outside = None
 
     def _measure(self) -> list[Watched]:
+        began = self._cpu_clock()
         self.budget.waited_ns = self.pace.waited_ns = self._queue.waited_ns()
         self.pace.has_threads = self.recorder.has_threads
-        self.budget.spent_ns["points"] = round(self.pace.spent_ns)
-        began, before = self._cpu_clock(), self.budget.total_ns
+        self.budget.spent_ns["points"] = round(self.budget.after_effects * self.pace.spent_ns)
+        before = self.budget.took_ns
         broken = self.inspector.at_generation_end(self._ordinal)
         peaks = self.sampler.take_peaks() if self.sampler is not None else {}
         if peaks:
@@ -430,7 +428,7 @@ class Session:
                 fmt.Violation(self.clock(), self._ordinal, entry.name, entry.count, entry.low, entry.high, phase, since)
             )
         # What lies between the jobs takes a third of what the cheap ones do.
-        self.budget.charge("recording", max(0, self._cpu_clock() - began - self.budget.total_ns + before))
+        self.budget.charge("recording", max(0, self._cpu_clock() - began - self.budget.took_ns + before))
         return broken
 
     def _report_if_due(self) -> None:

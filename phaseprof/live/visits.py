@@ -19,16 +19,20 @@ SHORTEST_NS, LONGEST_NS = 50_000_000, 10_000_000_000
 WRITING_PART, UNWRITTEN_NS = 0.1, 500_000_000
 # Boundaries recorded in full before visits are gathered even where there is room: bounds the file of a long run.
 FULL_DETAIL = 20_000
-# A boundary, and the records of a generation, until they were measured; what a scope does around a boundary, and what
-# becomes of its record later (folding).
-FIRST_POINT_NS, FIRST_TURN_NS, AROUND_NS, LATER_NS = 3_000.0, 25_000.0, 700.0, 700.0
+# A boundary, and the records of a generation, until they were measured; and what becomes of its record later (folding).
+FIRST_POINT_NS, FIRST_TURN_NS, LATER_NS = 3_000.0, 25_000.0, 700.0
+# What a scope does around a boundary: so much at least, and more by as much as the boundary itself takes longer than
+# the time below, since both then find cold caches.  Measured with work of 0 to 1 ms between visits.
+AROUND_NS, WARM_POINT_NS = 700.0, 3_500.0
 # What a boundary takes more where several threads record: one that reads or writes lets go of the interpreter, and the
 # others that take it come with cold caches.  Measured with 8 and 64 threads; a thread's own clock does not see it.
 AMONG_THREADS_NS = 100_000.0
-# One boundary in so many is timed on the clock of the processor, which takes a fifth of what it times.
-TIMED_EVERY, TURN_TIMED_EVERY = 64, 8
-# A visit that is only counted, most of it for reading the clock.
-COUNTED_NS = 250.0
+# One boundary in so many is timed on the clock of the processor, which takes a fifth of what it times; what a boundary
+# takes is the mean of those, the first guess counting for some, and of older ones less and less.
+TIMED_EVERY, GUESS_COUNTS_FOR, MOST_TIMED = 64, 4, 128
+# A visit that is only counted, most of it for reading the clock; one that comes so long after the last that what it
+# needs is no longer in the processor's caches; and how long that is.
+COUNTED_NS, COLD_COUNTED_NS, COLD_AFTER_NS = 250.0, 650.0, 50_000
 # A generation that is only counted takes more by this: its scope is made, and the program may ask for its number.
 COUNTED_TURN_NS = 1_000.0
 
@@ -128,34 +132,49 @@ class Pace:
         self._clock = clock
         self._began = clock()
         self._point_ns, self._turn_ns = FIRST_POINT_NS, FIRST_TURN_NS
+        self._timed_ns, self._n_timed = GUESS_COUNTS_FOR * FIRST_POINT_NS, GUESS_COUNTS_FOR
+        self._turns_ns = 0
         self.has_threads = False
-        self.n_points = self.n_turns = self.n_counted = self.n_counted_turns = self.waited_ns = 0
+        self._counted_ns = 0.0
+        self._counts_taken = self._began
+        self.n_points = self.waited_ns = 0
 
     @property
     def point_ns(self) -> float:
         """What one boundary takes in all."""
-        return self._point_ns + AROUND_NS + LATER_NS + (AMONG_THREADS_NS if self.has_threads else 0.0)
+        around_ns = max(AROUND_NS, self._point_ns - WARM_POINT_NS)
+        return self._point_ns + around_ns + LATER_NS + (AMONG_THREADS_NS if self.has_threads else 0.0)
 
     @property
     def _recorded_ns(self) -> float:
-        return self.n_points * self.point_ns + self.n_turns * self._turn_ns
+        return self.n_points * self.point_ns + self._turns_ns
 
     @property
     def spent_ns(self) -> float:
         """What boundaries, generations and counted visits took so far."""
         return self._recorded_ns + self._counted_ns
 
-    @property
-    def _counted_ns(self) -> float:
-        return self.n_counted * COUNTED_NS + self.n_counted_turns * COUNTED_TURN_NS
+    def counted(self, n_visits: int, n_turns: int, now: int) -> None:
+        """Take in how many visits were only counted until now, generations among them."""
+        is_cold = now - self._counts_taken > COLD_AFTER_NS * n_visits
+        self._counts_taken = now
+        self._counted_ns += n_visits * (COLD_COUNTED_NS if is_cold else COUNTED_NS) + n_turns * COUNTED_TURN_NS
 
     def timed(self, took_ns: int) -> None:
-        """Take in the processor time of one boundary; one that met a page fault or a collection counts for little."""
-        self._point_ns = _nearer(self._point_ns, took_ns)
+        """Take in the processor time of one boundary.
+
+        What other threads spend meanwhile is taken off as well, so that it may seem to have taken less than nothing.
+        """
+        if self._n_timed >= MOST_TIMED:
+            self._timed_ns, self._n_timed = self._timed_ns / 2, self._n_timed // 2
+        self._timed_ns += max(took_ns, self._point_ns / 4)
+        self._n_timed += 1
+        self._point_ns = self._timed_ns / self._n_timed
 
     def turn_timed(self, took_ns: int) -> None:
         """Take in the processor time of the records of one generation, boundaries included, measuring excluded."""
-        self._turn_ns = _nearer(self._turn_ns, took_ns)
+        self._turns_ns += took_ns
+        self._turn_ns += 0.1 * (min(took_ns, 4 * self._turn_ns) - self._turn_ns)
 
     def next_counts(self, now: int, took_ns: int, *, has_file: bool) -> int:
         """Return when counts are to be written again, after ``took_ns`` were spent on it."""
@@ -190,8 +209,3 @@ class Pace:
         if room < 0:
             wait *= 2
         return now + int(min(LONGEST_NS, max(SHORTEST_NS, wait)))
-
-
-def _nearer(mean_ns: float, took_ns: int) -> float:
-    # What other threads spend meanwhile is taken off as well, so that it may seem to have taken less than nothing.
-    return mean_ns + 0.1 * (min(max(took_ns, mean_ns / 4), 4 * mean_ns) - mean_ns)
