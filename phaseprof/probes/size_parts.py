@@ -7,6 +7,7 @@ taken back and tried again with fewer; a single object that takes too long by it
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -23,6 +24,9 @@ from phaseprof.probes.size_walk import CHUNK, Found, Known, SizeWalk
 _ATTEMPT_S, _SHORT_S = 0.01, 0.002
 # A container with a larger table (60,000 items and more) is opened without an attempt.
 _WIDEST_BYTES = 500_000
+# In C one container is gone through without a look at the clock: where all is tried in one go and time is limited, a
+# larger table (250,000 items and more, up to 25 ms) ends the attempt.
+_WIDEST_WHOLE_BYTES = 2_000_000
 # Opening costs an attempt that was in vain: a chain of a million links, which would take as many, is left unfinished.
 _MOST_OPENED, _MOST_DEEP = 400, 100
 
@@ -83,8 +87,9 @@ class InParts:
         if self._is_tried_whole:
             return False
         self._is_tried_whole = True
-        walker = self._walker(planner, widest_bytes=None)
-        if walker.run([root], limit_s=end - time.perf_counter()):
+        left_s = end - time.perf_counter()
+        walker = self._walker(planner, widest_bytes=None if left_s == math.inf else _WIDEST_WHOLE_BYTES)
+        if walker.run([root], limit_s=left_s):
             self._accept(walker)
             self.is_done = True
         return self.is_done
