@@ -2,14 +2,17 @@
 
 A thread looks at the main thread's frames every so often and notes in which loops of the program they are.  The
 outermost loop that most looks fell into, and that has come round, is taken.  Where its turns begin is told by
-``sys.monitoring`` from Python 3.12 on; before, by the loop's variable, which the thread looks at.
+``sys.monitoring`` from Python 3.12 on; before, by the loop's variable, which the thread looks at.  Short turns are
+gathered to one generation, as rounds of phases are.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import sys
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -49,6 +52,7 @@ class LoopFinder:
     Args:
         marks: marks the generations.
         folder: the program's own files lie in it; loops elsewhere are none of its.
+        least_s: seconds that a generation lasts at least.
         every_s: seconds between two looks.
 
     Attributes:
@@ -57,8 +61,10 @@ class LoopFinder:
     Cost: 20 µs a look (two shared EPYC cores, Python 3.11); from Python 3.12 on, less than 1 µs a turn.
     """
 
-    def __init__(self, marks: Marked, folder: Path, *, every_s: float = EVERY_S) -> None:
+    def __init__(self, marks: Marked, folder: Path, *, least_s: float, every_s: float = EVERY_S) -> None:
         self.found: Loop | None = None
+        self._least_s = least_s
+        self._marked_s = -math.inf
         self._every_s = every_s
         self._marks = marks
         self._folder = f"{folder}/"
@@ -87,13 +93,19 @@ class LoopFinder:
             self._watcher.close()
 
     def _look_again_and_again(self) -> None:
-        while not self._stopped.wait(self._every_s):
+        while not self._stopped.wait(self._wait_s()):
             frame = sys._current_frames().get(self._main)
             try:
                 if frame is None or not self._look(frame):
                     return
             finally:
                 del frame
+
+    def _wait_s(self) -> float:
+        """How long the next look may wait: as long as no turn would begin a generation, unless the loop has ended."""
+        if self.found is None or self._n_missed:
+            return self._every_s
+        return max(self._every_s, self._marked_s + self._least_s - time.monotonic())
 
     def _look(self, frame: FrameType | None) -> bool:
         """Look once; return whether to go on."""
@@ -148,7 +160,14 @@ class LoopFinder:
     def _see_turn(self, path: list[tuple[Loop, FrameType]]) -> None:
         for loop, frame in path:
             if loop == self.found and self._has_turned(loop, frame):
-                self._in_main_thread(self._marks.generation)
+                self._in_main_thread(self._mark)
+
+    def _mark(self) -> None:
+        """A turn of the loop begins, and with it a generation, if the open one is long enough."""
+        now = time.monotonic()
+        if now >= self._marked_s + self._least_s:
+            self._marked_s = now
+            self._marks.generation()
 
     def _see_end(self, path: list[tuple[Loop, FrameType]]) -> None:
         """What comes after the loop is no part of its last turn."""
@@ -173,7 +192,7 @@ class LoopFinder:
             if head != self.found.head or code != self.found.code:
                 return False
             if threading.get_ident() == self._main:
-                self._marks.generation()
+                self._mark()
             return True
         loop = next((one for one in loops_at(code, head) if one.head == head), None)
         if loop is None:

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 from phaseprof import api
 from phaseprof.cli import tracebacks
 from phaseprof.cli.instructions import collect_targets
-from phaseprof.cli.loop_code import Loop
 from phaseprof.cli.looping import LoopFinder
 from phaseprof.cli.output import complain, emit
 from phaseprof.cli.outside import MAIN, Plan, installed
@@ -158,7 +157,7 @@ def _record(plan: Plan, script: Script, *, quiet: bool, full: bool) -> int:
     """Run, wait for the program's threads, and print the summary whatever happened."""
     module = sys.modules[MAIN] = make_main(script)
     # Who names a phase or a generation has said what recurs.
-    finder = None if plan.marks_anything else LoopFinder(api.get_profiler().marks(), Path(script.file).parent)
+    finder = None if plan.marks_anything else _loop_finder(Path(script.file).parent)
     if finder is not None:
         finder.start()
     try:
@@ -169,10 +168,15 @@ def _record(plan: Plan, script: Script, *, quiet: bool, full: bool) -> int:
     # A program that crashed may not have come to the imports that are missing.
     lines = [*map(str, plan.failures)] or ([] if crashed else plan.missing())
     if not quiet and api.get_profiler().enabled and not plan.failures:
-        _print_summary(full=full, loop=None if finder is None else finder.found)
+        _print_summary(full=full, finder=finder)
     for line in lines:
         complain(f"phaseprof run: {line}")
     return _WRONG_USE if lines and (status == 0 or plan.failures) else status
+
+
+def _loop_finder(folder: Path) -> LoopFinder:
+    profiler = api.get_profiler()
+    return LoopFinder(profiler.marks(), folder, least_s=profiler.settings.min_generation_s)
 
 
 def _run_to_end(plan: Plan, script: Script, module: types.ModuleType) -> tuple[int, bool]:
@@ -218,17 +222,24 @@ def _exit_status(ended: SystemExit) -> int:
     return 1
 
 
-def _print_summary(*, full: bool, loop: Loop | None) -> None:
+def _print_summary(*, full: bool, finder: LoopFinder | None) -> None:
     profiler = api.get_profiler()
     profiler.print_summary(full=full)
     folder = profiler.settings.run
-    found = [] if loop is None else [f"{loop}: each turn counts as a generation; --generation names another"]
-    for line in [*what_was_used(), *found]:
+    for line in [*what_was_used(), *_what_was_found(finder)]:
         with contextlib.suppress(ValueError):
             emit(line)
     if folder is not None:
         with contextlib.suppress(ValueError):  # the program may have closed the stream
             emit(f"Recorded in {folder}; again: phaseprof report {folder}")
+
+
+def _what_was_found(finder: LoopFinder | None) -> list[str]:
+    if finder is None or finder.found is None:
+        return []
+    least_s = api.get_profiler().settings.min_generation_s
+    of_turns = f"its turns count as generations, those under {least_s:g} s together"
+    return [f"{finder.found}: {of_turns}; --generation names another"]
 
 
 def _settings(args: argparse.Namespace, program: str) -> dict[str, str]:

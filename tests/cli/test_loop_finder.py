@@ -57,9 +57,11 @@ def code_of(text: str, folder: Path) -> CodeType:
     return compile(text, str(folder / "train.py"), "exec")
 
 
-def watch(text: str, folder: Path, until: Callable[[Marks, LoopFinder], bool], marks: Marks) -> LoopFinder:
+def watch(
+    text: str, folder: Path, until: Callable[[Marks, LoopFinder], bool], marks: Marks, least_s: float = 0.0
+) -> LoopFinder:
     """Run a program under a finder until what is asked for has come."""
-    finder = LoopFinder(marks, folder, every_s=0.006)
+    finder = LoopFinder(marks, folder, least_s=least_s, every_s=0.006)
 
     def turn(_: str) -> None:
         time.sleep(0.004)
@@ -109,6 +111,19 @@ def test_the_outermost_loop_that_comes_round_is_taken_and_its_turns_are_marked(
     assert finder.found.variable == variable
 
 
+def test_short_turns_are_gathered_to_one_generation(tmp_path: Path) -> None:
+    marks, turns = Marks(), []
+
+    def enough(marks: Marks, finder: LoopFinder) -> bool:
+        turns.append(finder.found)
+        return marks.n_generations >= 2
+
+    finder = watch(LEVEL, tmp_path, enough, marks, least_s=0.1)
+
+    assert finder.found is not None
+    assert len([loop for loop in turns if loop is not None]) > 10
+
+
 def test_a_program_that_marks_its_own_is_left_alone(tmp_path: Path) -> None:
     n_turns = iter(range(40))
 
@@ -122,7 +137,7 @@ def test_loops_of_libraries_are_none_of_the_programs(tmp_path: Path) -> None:
     n_turns = iter(range(40))
     library = tmp_path / "site-packages"
 
-    finder = LoopFinder(marks := Marks(), tmp_path, every_s=0.002)
+    finder = LoopFinder(marks := Marks(), tmp_path, least_s=0.0, every_s=0.002)
     finder.start()
     for _ in iter(lambda: next(n_turns), 39):
         exec(code_of("for i in range(1): turn(i)", library), {"turn": lambda _: time.sleep(0.004)})
