@@ -250,11 +250,12 @@ def _is_part_of(part: Cause, whole: Cause) -> bool:
         is_of_graph or whole.weight >= EXPLAINED_SHARE * max(grown) > 0
     ):
         return True
-    if not _phases(part) & _phases(whole):
-        return False
+    mine, others = _phases(part), _phases(whole)
     of_tensors = all(map(_is_memory, [*part.symptoms.values(), *whole.symptoms.values()]))
-    if of_tensors and not (part.is_rooted or whole.is_rooted):
+    if of_tensors and not (part.is_rooted or whole.is_rooted) and (not mine or not others or mine & others):
         return True  # C++ holds them in a ring, and a search meets one part of it or another
+    if not mine & others:
+        return False
     steps = part.holder.steps
     inside = {s.subject for s in whole.of_kind("count/", "watched/") if not carries(s)} - set(KIND_OF_TYPE)
     return any(f"({name})" in step for name in inside for step in steps) or any(map(_WEAK.search, steps))

@@ -142,12 +142,20 @@ def _finding(
         slope_high=judgement.slope_high, bytes_slope=rate if is_weighed(cause) else 0.0,
         **_began_by(process, main), confidence=judgement.confidence,
         eta_s=horizon.seconds_left(rate) if verdict in ("leak", "growing") else None,
-        advice=advise(kind, subject, holder),
+        advice=_advice(cause, kind, subject, holder),
         evidence=tuple(s.evidence for s in _most_telling(cause, main)),
     )  # fmt: skip
     if verdict == "leak" and least_bytes is None and _is_lasting_log(cause, finding, horizon):
         finding = replace(finding, verdict="growing")
     return replace(finding, summary=summarise(finding, rate) + _bound_text(cause))
+
+
+def _advice(cause: Cause, kind: str, subject: str | None, holder: tuple[str, ...]) -> str:
+    """What to do, at the container that grows if it is on the path."""
+    found = cause.holder
+    if found is None or not holder:
+        return advise(kind, subject, holder)
+    return advise(kind, subject, holder, container=found.container, length=found.length)
 
 
 def _is_lasting_log(cause: Cause, finding: Finding, horizon: Horizon) -> bool:

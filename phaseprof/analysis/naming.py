@@ -235,9 +235,17 @@ ADVICE = {
 }  # fmt: skip
 
 
-def advise(kind: str, subject: str | None, holder: tuple[str, ...]) -> str:
-    """Return what to do about a finding of this kind, naming the attribute to change where it is known."""
-    place = place_of_growth(holder) or "whatever keeps them"
+def advise(kind: str, subject: str | None, holder: tuple[str, ...], *, container: str = "", length: int = -1) -> str:
+    """Return what to do about a finding of this kind, naming the attribute to change where it is known.
+
+    Args:
+        kind: that of the finding.
+        subject: its subject.
+        holder: its holder path.
+        container: type of the container on it that grows, where that is known.
+        length: how many items that had.
+    """
+    place = place_of_growth(holder, container, length) or "whatever keeps them"
     return ADVICE[kind].format(subject=f"{subject} objects" if subject else "objects", place=place)
 
 

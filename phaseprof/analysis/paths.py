@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from phaseprof.records import UNKNOWN_HOLDER, UNKNOWN_NAME
+
 # A step is a link and what it leads to: ``.losses (list, 82)``, ``[-1] Episode``, ``module train.cache (dict, 5) x3``.
 _STEP = re.compile(
     r"(?P<link>.*?)(?: \((?P<what>[^()]*(?:\([^()]*\))?[^()]*)\)| (?P<item>\S+))?(?P<times> x[\d,…]+)?\Z"
@@ -17,6 +19,7 @@ _WHOLE_MODULE = re.compile(r"module [\w.]+\Z")
 # What a program could write: not "outside Python", nor a name that the search did not find.
 _NAMED = re.compile(r"[^\W\d]\w*[^ ?]*\Z")
 _MAIN = "__main__"
+_STOPPED = frozenset({UNKNOWN_HOLDER, "?"})  # as recordings of earlier versions have it
 # Characters of a name that are shown: what lies further left was said on a line above.
 _MOST = 44
 
@@ -65,7 +68,7 @@ def _places(steps: Sequence[str]) -> Iterator[Place]:
 
 
 def _root(link: str) -> tuple[str, str]:
-    if link == "?":
+    if link in _STOPPED:
         return "...", "where the search for its holder stopped"
     local, module = _LOCAL.match(link), _MODULE.match(link)
     if local:
@@ -86,13 +89,22 @@ def _joined(name: str, link: str) -> tuple[str, str]:
     return new, f"{kind} reached from {name}" if kind else ""
 
 
-def place_of_growth(steps: Sequence[str]) -> str:
-    """Return the name of what has the most items on a path, which is what a program must clear or bound.
+def place_of_growth(steps: Sequence[str], container: str = "", length: int = -1) -> str:
+    """Return the name of what a program must clear or bound: of what grows, else of what has the most items on a path.
 
     Empty where the path is; the last place that has a name where nothing on it has items.
+
+    Args:
+        steps: the path.
+        container: type of the container that is known to grow; empty where none is.
+        length: how many items it had.
     """
-    places = [place for place in places_of(steps) if _NAMED.match(place.name)]
+    places = [place for place in places_of(steps) if _NAMED.match(place.name) and UNKNOWN_NAME not in place.name]
     sized = [place for place in places if place.size >= 0]
+    grown = f"{container.rpartition('.')[2]} of {length:,}"
+    known = next((place for place in sized if place.what.startswith(grown)), None)
+    if known is not None:
+        return known.name
     if sized:
         return max(sized, key=lambda place: place.size).name
     inner = [place for place in places if not place.name.endswith("]")]

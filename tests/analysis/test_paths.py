@@ -29,6 +29,8 @@ def test_a_local_of_a_running_function() -> None:
         ("train.py <module>() local losses (list, 5)", "losses (list of 5), a local of <module>() in train.py"),
         ("module words", "words, a module"),
         ("? (list, 64)", "... (list of 64), where the search for its holder stopped"),
+        ("unknown holder (list, 64)", "... (list of 64), where the search for its holder stopped"),
+        ("unknown holder array", "... (array), where the search for its holder stopped"),
         ("(Trainer)", "(Trainer)"),
         ("atexit or another C registry (list, 3)", "atexit or another C registry (list of 3)"),
     ],
@@ -70,3 +72,10 @@ def test_a_long_name_keeps_its_end() -> None:
 )
 def test_the_place_to_change_is_the_one_with_the_most_items(steps: tuple[str, ...], name: str) -> None:
     assert place_of_growth(steps) == name
+
+
+def test_what_is_known_to_grow_is_named_though_one_of_its_items_is_larger() -> None:
+    steps = ("module __main__.t (Trainer)", ".kept (list, 12)", "[4] (list, 1,600)", "[0] Episode")
+
+    assert place_of_growth(steps) == "t.kept[4]"
+    assert place_of_growth(steps, "builtins.list", 12) == "t.kept"

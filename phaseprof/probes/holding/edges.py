@@ -21,6 +21,7 @@ from phaseprof.probes.holding import reading
 from phaseprof.probes.holding.frames import local_name
 from phaseprof.probes.holding.tensor_links import is_tensor, link_name
 from phaseprof.probes.names import bare_name, shown_attribute, shown_key
+from phaseprof.records import UNKNOWN_NAME
 
 LRU_CACHE = type(functools.lru_cache(maxsize=1)(lambda: None))
 SUSPENDED: dict[type, str] = {
@@ -207,7 +208,7 @@ def _thread_local(chain: Chain, at: int) -> Hop | None:
     """A ``threading.local`` keeps one dictionary a thread in a table of its own."""
     tail = chain[at + 1 : at + 4]
     if len(tail) == 3 and type(tail[0]) is dict and type(tail[1]) is dict:
-        name = next((key for key, value in tail[1].items() if value is tail[2]), "?")
+        name = next((key for key, value in tail[1].items() if value is tail[2]), UNKNOWN_NAME)
         return f".{name}", at + 3
     return None
 

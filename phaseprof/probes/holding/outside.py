@@ -12,7 +12,7 @@ from phaseprof.native import looking
 from phaseprof.probes.autograd import leaves_with_graph
 from phaseprof.probes.holding.graph import Node, Root, ancestors
 from phaseprof.probes.holding.tensor_links import is_tensor
-from phaseprof.records import GARBAGE, OUTSIDE, STOPPED
+from phaseprof.records import GARBAGE, OUTSIDE, STOPPED, UNKNOWN_HOLDER
 
 if TYPE_CHECKING:
     import torch
@@ -41,7 +41,7 @@ def explain_orphan(node: Node, search: Search) -> Root:
         held.root = _outside(held, search.unaccounted(held), search.functions_not_read)
         return held.root
     if search.stopped or any(found.truncated or not found.expanded for found in above):
-        return _give(node, Root(STOPPED, "?", 0.0, "the search stopped before it met a root"))
+        return _give(node, Root(STOPPED, UNKNOWN_HOLDER, 0.0, "the search stopped before it met a root"))
     return _give(
         node, Root(GARBAGE, GARBAGE, 0.0, "nothing that lives refers to it: a full collection frees the cycle")
     )

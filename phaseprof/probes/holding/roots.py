@@ -18,7 +18,7 @@ from phaseprof.probes.holding.reading import (
     module_namespace,
     type_name,
 )
-from phaseprof.records import OUTSIDE
+from phaseprof.records import OUTSIDE, UNKNOWN_NAME
 
 # The interpreter's own registries (``threading._active``, the executors' queues, logging's tables, ``sys.last_exc``)
 # refer to half of what is alive. A path through one is told only when no path of the user's is shorter than this.
@@ -97,7 +97,7 @@ class Roots:
         if cls is dict:
             return self._of_dict(obj)  # type: ignore[arg-type]
         if issubclass(cls, types.ModuleType):
-            name = str(module_namespace(obj).get("__name__", "?"))  # type: ignore[arg-type]
+            name = str(module_namespace(obj).get("__name__", UNKNOWN_NAME))  # type: ignore[arg-type]
             return Root(OUTSIDE, f"module {name}", module_penalty(name), _EXTENSION_STATE)
         if issubclass(cls, type) and is_importable(obj):  # type: ignore[arg-type]
             name = class_module(obj)  # type: ignore[arg-type]
@@ -108,7 +108,7 @@ class Roots:
         name = self._modules.get(id(namespace))
         if name is None and dict.__contains__(namespace, "__builtins__"):  # code run by exec or runpy
             found = dict.get(namespace, "__name__")
-            name = found if type(found) is str else "?"
+            name = found if type(found) is str else UNKNOWN_NAME
         if name is not None:
             return Root("module global", f"module {name}", module_penalty(name))
         return None

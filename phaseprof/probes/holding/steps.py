@@ -15,6 +15,7 @@ from phaseprof.probes.holding.edges import LRU_CACHE, SUSPENDED, Chain, hop, is_
 from phaseprof.probes.holding.frames import code_name
 from phaseprof.probes.holding.graph import Node
 from phaseprof.probes.names import bare_name, shown_attribute
+from phaseprof.records import UNKNOWN_NAME
 
 _PREFERRED_LOCAL_AVOIDS = "self"
 # Equal steps in a row that are told as one.
@@ -102,12 +103,12 @@ def _first(nodes: tuple[Node, ...], chain: Chain) -> tuple[str, int]:
     if len(chain) == 1:
         return f"{root.text} {label(obj)}", 0
     if root.names is not None:
-        names = root.names.get(id(chain[1]), ["?"])
+        names = root.names.get(id(chain[1]), [UNKNOWN_NAME])
         name = next((n for n in names if n != _PREFERRED_LOCAL_AVOIDS), names[0])
         return _ended(f"{root.text} local {bare_name(name)}", chain, 1), 1
     if root.kind == "module global" and type(obj) is dict:
-        key = next((key for key, value in list(obj.items()) if value is chain[1]), "?")
-        return _ended(f"{root.text}{shown_attribute(key)}", chain, 1), 1
+        name = next((shown_attribute(k) for k, value in list(obj.items()) if value is chain[1]), f".{UNKNOWN_NAME}")
+        return _ended(f"{root.text}{name}", chain, 1), 1
     if root.kind == "class attribute":
         link, at = hop(chain, 0)
         return _ended(f"{root.text}{link}" if link.startswith(".") else f"{root.text} {link}", chain, at), at
