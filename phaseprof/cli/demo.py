@@ -28,7 +28,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--generations", type=int, default=DEFAULT_GENERATIONS, metavar="N",
-        help="turns of the outer loop (default: %(default)s; a verdict needs about ten)",
+        help="iterations of the outer loop (default: %(default)s; a verdict needs about ten)",
     )  # fmt: skip
     parser.add_argument("--full", action="store_true", help="print every table, not one screen")
     parser.add_argument("--out", metavar="RUN", help="folder for the recording; default: in memory only")

@@ -121,7 +121,7 @@ def _compare(paths: Sequence[str], args: argparse.Namespace) -> tuple[Comparison
         other = paths[are_snapshots.index(False)]
         raise UsageError(
             f"runs are compared with runs and snapshots with snapshots (got {paths[are_snapshots.index(True)]}, which "
-            f"holds CUDA snapshots, and {other}, which holds none); name two of a kind"
+            f"holds CUDA snapshots, and {other}, which holds none); name two of the same kind"
         )
     limit = parse_bytes(args.max_file_size)
     folders = [read_folder(Path(path), max_bytes=limit) for path in paths]

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     form = args.form or _form_of(args.out.name.removesuffix(".gz"))
     if form is None:
         raise UsageError(
-            f"--format must be one of {', '.join(FORMATS)} (got none, and {args.out.name!r} does not say it)"
+            f"--format must be one of {', '.join(FORMATS)} (none was given, and {args.out.name!r} does not imply one)"
         )
     with fetched_run(args.recording) as recording:
         findings = judge_process(read_run(recording).main) if form == "perfetto" else ()

@@ -66,7 +66,7 @@ def add_parser(subparsers: Subparsers) -> None:
     add("--quiet", action="store_true", help="print no summary at the end")
     for option, form, what in (
         ("--phase", "MOD:Class.method", "its calls are a phase; NAME=... names it"),
-        ("--generation", "MOD:Class.method", "each call is a turn of the outer loop"),
+        ("--generation", "MOD:Class.method", "each call is an iteration of the outer loop"),
         ("--watch", "MOD:Class[=N]", "count instances; =2 or =16-17 says what must be"),
         ("--track", "NAME=MOD:obj.attr", "follow the size of an object"),
     ):

@@ -36,7 +36,7 @@ class RunServer:
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
-            raise UsageError(f"mcp serves a folder that holds runs (got {root}, which is none); name one that exists")
+            raise UsageError(f"mcp serves a folder that holds runs (got {root}, which is not a folder); name one that exists")
         self._root = root.resolve()
 
     def runs(self) -> Json:
@@ -79,7 +79,7 @@ class RunServer:
             return {"series": [{"metric": name, "point": at} for name, at in known[:_MOST_SERIES]], "n": len(known)}
         found = process.series.get((point, metric))
         if found is None or not len(found):
-            raise UsageError(f"no series {metric!r} at {point!r}; ask without a metric for those that there are")
+            raise UsageError(f"no series {metric!r} at {point!r}; leave the metric out to list what there is")
         names = Generations(process)
         kept = thin(found.values, _MOST_READINGS)
         readings = [[names.name(found.generations[at]), found.values[at]] for at in kept]

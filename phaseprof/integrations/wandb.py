@@ -103,6 +103,6 @@ def _current() -> Run:
     except ImportError as error:
         raise MissingExtra("phaseprof.integrations.wandb needs wandb; install phaseprof[wandb]") from error
     if wandb.run is None:
-        raise UsageError("no wandb run was begun; call wandb.init() first, or give the run: log(run)")
+        raise UsageError("no wandb run is active; call wandb.init() first, or give the run: log(run)")
     current: Run = wandb.run
     return current

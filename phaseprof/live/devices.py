@@ -63,7 +63,7 @@ class Devices:
             figures = self._probe.read()
         except Exception as error:  # noqa: BLE001 - a driver may fail in its own ways; the training goes on
             raise_the_programs(error)
-            self._warn(f"device memory is not measured any more: {error}")
+            self._warn(f"device memory is no longer measured: {error}")
             self._probe, self._is_lost = None, True
             return {}
         return in_order(figures)

@@ -349,7 +349,7 @@ class Inspector:
                 found = probe.read()
         except ProbeUnavailable as error:
             self._probes.remove(probe)
-            self._recorder.note(f"{probe.name} is not measured any more: {error}")
+            self._recorder.note(f"{probe.name} is no longer measured: {error}")
             for metric in [metric for metric, source in self._sources.items() if source is probe]:
                 del self._sources[metric]
             return {}

@@ -205,7 +205,7 @@ class Recorder:
 
     def _stop_reading(self, error: Exception) -> bytes:
         self._close_probe()
-        self._warn(f"process memory is not measured any more: {error}")
+        self._warn(f"process memory is no longer measured: {error}")
         return b""
 
     def _take_lane(self, now: int) -> int:

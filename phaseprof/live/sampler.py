@@ -114,7 +114,7 @@ class Sampler:
 
     def stop_for(self, error: Exception) -> None:
         """Sampling failed: the recording says so, and goes on without."""
-        self._recorder.note(f"there are no more samples: {type(error).__name__}")
+        self._recorder.note(f"sampling has stopped: {type(error).__name__}")
 
     def close(self) -> None:
         """End the thread; may be called twice, and from the thread's own program only."""
@@ -153,7 +153,7 @@ def start_sampler(
     try:
         return Sampler(recorder, budget, every_s)
     except (ProbeUnavailable, RuntimeError) as error:
-        warn(f"there is no sampling thread: {error}")
+        warn(f"the sampling thread could not be started: {error}")
         return None
 
 

@@ -235,7 +235,7 @@ def _scaling_sentence(experiment: Experiment, headline: Row) -> str:
         if experiment.scaling == "independent":
             return f"No run grows, whatever {name} is."
         if experiment.scaling == "undecided":
-            return f"Growth at the values of {name} cannot be told yet ({rates})."
+            return f"Growth at the values of {name} cannot be compared yet ({rates})."
         growing = [v for v, s in zip(experiment.values, headline.slopes, strict=True) if s.verdict in GROWS]
         return f"Memory grows only at {name} = {', '.join(growing)} ({rates})."
     power = f"{name}^{experiment.exponent[0]:.2f}, 95 % {experiment.exponent[1]:.2f} to {experiment.exponent[2]:.2f}"

@@ -34,7 +34,7 @@ from phaseprof.report.snapshots_tables import (
 
 _MOST_LINES = 12
 _WIDTH = 110  # of sentences; the growth table is about as wide
-_TOO_SHORT = "Three snapshots that grow evenly can tell a leak, one says what is there and two what changed."
+_TOO_SHORT = "Three snapshots that grow evenly can show a leak; one shows what is there, and two show what changed."
 
 
 def render_text(analysis: SnapshotAnalysis) -> str:

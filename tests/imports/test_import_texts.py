@@ -309,7 +309,7 @@ def test_an_answer_of_prometheus(tmp_path: Path) -> None:
     [
         ("# TYPE rss_bytes gauge\nrss_bytes twelve\n", "line 2: a sample must be a name, labels and a number"),
         ("# TYPE rss_bytes gauge\nrss_bytes 1e300\n", "line 2: rss_bytes is more than any memory holds (got 1e+300)"),
-        ("# TYPE up gauge\nup 1\n", "text of Prometheus's, and no gauge of it is about memory (got up)"),
+        ("# TYPE up gauge\nup 1\n", "Prometheus text, and none of its gauges is about memory (got up)"),
     ],
 )
 def test_bad_text_of_prometheus_is_refused(tmp_path: Path, text: str, why: str) -> None:

@@ -70,7 +70,7 @@ def test_a_device_that_fails_is_dropped_with_one_warning() -> None:
 
     assert readings == [{}, {}]
     assert len(told) == 1
-    assert "device memory is not measured any more" in told[0]
+    assert "device memory is no longer measured" in told[0]
 
 
 def test_limits_are_named_by_device() -> None:

@@ -99,7 +99,7 @@ def leaky_records(n_generations: int = 5) -> Iterable[fmt.Record]:
         ("ndarray", 2345 * MIB, "trainer.replay_buffer.obs", "float32 (600000, 1024)"), ("dict", 60 * MIB, "", ""),
     ])  # fmt: skip
     yield fmt.Cost(t, n_generations - 1, 500.0, {"points": 0.5, "census": 4.0, "holders": 1.5}, {"holders": 3})
-    yield fmt.Note(t, "graph is not measured any more: torch is not imported")
+    yield fmt.Note(t, "graph is no longer measured: torch is not imported")
     yield fmt.End(t + SECOND, "closed")
 
 

@@ -62,7 +62,7 @@ def leaky_records(n_generations: int = 5, *, head: fmt.Header | None = None) -> 
         fmt.HeapPlace(4, ".replay (dict)", 1, 400 * MIB, 0),
     ])  # fmt: skip
     yield fmt.Cost(t, g, 500.0, {"points": 0.5, "census": 4.0}, {"holders": 3})
-    yield fmt.Note(t, "graph is not measured any more: torch is not imported")
+    yield fmt.Note(t, "graph is no longer measured: torch is not imported")
     yield fmt.End(t, "closed")
 
 

@@ -200,7 +200,7 @@ def test_generations_keep_the_numbers_that_the_user_gave(leaky_page: Page) -> No
 
 def test_what_was_not_looked_at_is_said(leaky_page: Page) -> None:
     assert "Put off to keep within the budget: holders 3 times." in leaky_page.text
-    assert "graph is not measured any more: torch is not imported" in leaky_page.text
+    assert "graph is no longer measured: torch is not imported" in leaky_page.text
 
 
 def unwatched_records() -> list[fmt.Record]:

@@ -66,7 +66,7 @@ def read_prometheus(file: Path, units: Units) -> list[Readings]:
         )  # fmt: skip
     if not builder.processes:
         told = ", ".join(list(left)[:8]) or "nothing"
-        raise fail(file, f"it is text of Prometheus's, and no gauge of it is about memory (got {told})", "add one")
+        raise fail(file, f"it is Prometheus text, and none of its gauges is about memory (got {told})", "add one")
     if left:
         builder.notes.append(tell_left_out(list(left)))
     return builder.finish()

@@ -222,7 +222,7 @@ class TableReader:
         if self._skipped:
             told = "; ".join(f"line {line}: {why}" for line, why in self._skipped)
             more = f" and {self._n_skipped - len(self._skipped)} more" if self._n_skipped > len(self._skipped) else ""
-            self._builder.notes.append(f"left out, since they are no rows of the table: {told}{more}")
+            self._builder.notes.append(f"left out, because they are not rows of the table: {told}{more}")
         if self._left_out:
             self._builder.notes.append(tell_left_out(list(self._left_out)))
         if self.is_newest_first:

@@ -50,12 +50,12 @@ def not_looked_at(process: ProcessRun, summary: SummaryReport) -> list[str]:
 def _not_looked_at(process: ProcessRun, summary: SummaryReport) -> Iterator[str]:
     metrics = {metric for _, metric in process.series}
     if not count_generations(process):
-        yield "No generation was recorded: mark the outer loop with generation(index), verdicts need about ten turns."
+        yield "No generation was recorded: mark the outer loop with generation(index), verdicts need about ten."
     if process.ended is None:
         yield "The recording was not closed: the process still runs, or ended abruptly; its end may be missing."
     missing = [term.name for term in summary.explained.terms if term.growth_bytes is None]
     if missing:
-        yield f"Not measured over the run, so part of what is unexplained: {', '.join(missing)}."
+        yield f"Not measured during the run, and so part of what is unattributed: {', '.join(missing)}."
     if not any(metric.endswith(ALLOCATED) for metric in metrics):
         yield "No accelerator: the program used none, or its counters could not be read."
     if not process.watches:
@@ -68,7 +68,7 @@ def _not_looked_at(process: ProcessRun, summary: SummaryReport) -> Iterator[str]
     if "n_objects" not in metrics and not any(m.startswith("count/") for m in metrics):
         yield "No census of all types was made."
     if count_generations(process) and (process.places is None or not process.places.heap):
-        yield "The heap by place: no two looks at it were made; a longer run makes them, or a larger budget."
+        yield "The heap by place was not compared, which takes two looks; a longer run makes them, or a larger budget."
     yield from _put_off(summary)
     yield from (f"{note}" for note in process.notes if _DROPPED in note)
 

@@ -69,7 +69,7 @@ def timeline_chart(timeline: Timeline | None) -> Chart | None:
     }  # fmt: skip
     few = f"the {len(rows)} largest of " if len(rows) < timeline.n_blocks else ""
     said = f"{few}{plural(timeline.n_blocks, 'block')} over {plural(timeline.n_events, 'event')} of the last snapshot"
-    return Chart("timeline", "", f"{capital(said)}; the line is the sum of all that the events tell of", (view,))
+    return Chart("timeline", "", f"{capital(said)}; the line is the sum of all that the events report", (view,))
 
 
 def _allocator(stack: Stack) -> str:
