@@ -36,7 +36,7 @@ class RunServer:
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
-            raise UsageError(f"mcp serves a folder that holds runs (got {root}, which is not a folder); name one that exists")
+            raise UsageError(f"mcp serves a folder that holds runs (got {root}, no folder); name one that exists")
         self._root = root.resolve()
 
     def runs(self) -> Json:
