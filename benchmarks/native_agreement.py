@@ -45,7 +45,7 @@ def in_child(name: str, n_generations: int) -> str:
         )
     except subprocess.TimeoutExpired:
         return "no answer in 300 s"
-    return ([*done.stdout.splitlines(), *done.stderr.splitlines()[-1:]] or ["no output"])[-1]
+    return ([*done.stderr.splitlines()[-1:], *done.stdout.splitlines()] or ["no output"])[-1]
 
 
 def main() -> int:

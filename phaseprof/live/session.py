@@ -555,7 +555,7 @@ class Session:
             self._ordinal = self.recorder.generation = last
             self.inspector.read_counters(last)
             tick_s = self.sampler.turns.tick_ns / 1e9
-            self.recorder.note(f"no phase or generation was marked: every {tick_s:g} s of the run counts as a generation")
+            self.recorder.note(f"no phase or generation was marked: each {tick_s:g} s of the run is a generation")
         return True
 
     def close(self, reason: str = "closed") -> None:
