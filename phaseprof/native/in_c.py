@@ -14,6 +14,7 @@ from phaseprof.native.roots import module_namespaces, place_of
 from phaseprof.native.table import FRAME, MODULE, NAMED, OUTSIDE, UNREACHABLE, PathStep, PlaceTable, Root
 from phaseprof.probes import own, tensors
 from phaseprof.probes.held import held_where_needed
+from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,10 +67,11 @@ def _walk_and_measure(
         measured.clear()
 
 
+@uninterrupted
 def resolve(
     module: Extension, named: Mapping[str, object] | None, wanted: Collection[int], *, limit_s: float | None
 ) -> dict[int, tuple[PathStep, ...]]:
-    """Say how to get to places; see ``places.resolve``."""
+    """Say how to get to places; see ``places.resolve``.  What lies on a path is put into words uninterrupted."""
     answer, roots = _walk(module, named, limit_s, addresses(wanted))
     found = cast("list[tuple[int, int, list[tuple[object, object]]]]", answer)
     try:
