@@ -15,16 +15,25 @@ from phaseprof.analysis.causes import KIND_OF_TYPE
 from phaseprof.analysis.compare_series import Floats, Side, interval_changes
 from phaseprof.analysis.garbage import find_dead
 from phaseprof.analysis.intervals import nearest_phase
-from phaseprof.analysis.levels import find_companion, find_place
 from phaseprof.analysis.limits import COUNTER_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
 from phaseprof.analysis.naming import BLOCK_BYTES, advise, counted_phase, summarise
-from phaseprof.analysis.paths import place_of_growth
-from phaseprof.analysis.placed import REGISTRIES, SHARE, best_share, came, companion, named_by
+from phaseprof.analysis.placed import (
+    REGISTRIES,
+    SHARE,
+    Memory,
+    companion,
+    explain,
+    explain_once,
+    is_measured,
+    leaking_memory,
+    rest_of,
+)  # fmt: skip
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom, stands_in
+from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE, ProcessRun
-from phaseprof.records import COMPANIONS, Finding
+from phaseprof.records import COMPANIONS, NO_ROOT, Finding
 from phaseprof.units import format_bytes
 from phaseprof.verdict.levels import comes_with
 
@@ -51,6 +60,7 @@ def counter_causes(
     horizon: Horizon,
     *,
     trifles: Sequence[Finding] = (),
+    explained: Sequence[Finding] = (),
 ) -> list[Finding]:
     """Return findings that begin with a counter, each joined with the objects that come with it.
 
@@ -60,6 +70,7 @@ def counter_causes(
         known: findings about objects, of any verdict.
         horizon: when memory runs out.
         trifles: findings about objects that come to too little to be told: a thread is no more than a few of them.
+        explained: findings about memory that places explain, see ``explained_memory``.
     """
     found: list[Finding] = []
     leaks = [f for f in known if f.verdict == "leak"]
@@ -77,18 +88,18 @@ def counter_causes(
         if metric == "shm_user_segments" and plain.phase in (None, OUTSIDE):
             continue  # other programs of this user make segments too, whenever they like
         objects = _companion(kind, symptom, symptoms, known, trifles)
-        share = companion(process, kind, symptom.judgement.slope) if objects is None else None
-        place = find_companion(process, kind, symptom) if objects is None and share is None else None
+        share = companion(process, kind, rate) if objects is None else None
+        told = _asked_about(process, kind) if objects is None and share is None else None
         if share is not None:
             plain = replace(plain, subject=_better(share.subject, subject), holder=share.holder)
-        if place is not None:
-            plain = replace(plain, subject=place.subject, holder=tuple(place.holder.steps))
-        joined = _joined(plain, symptom, objects)
-        told = "; named from a single look at the end: about as many are there" if place is not None else ""
-        found.append(replace(joined, summary=joined.summary + told))
+        if told is not None:
+            plain = replace(plain, subject=_better(told.subject.rpartition(".")[2], subject), holder=tuple(told.steps))
+        found.append(_joined(plain, symptom, objects))
     every = [*known, *found]
-    native = _dead(process, symptoms, every, horizon) or _native(process, symptoms, every, horizon)
-    native = [finding for finding in native if not any(_fills_up(one, finding) for one in known)]
+    if explained:
+        native = without_companions(explained, found)
+    else:
+        native = _dead(process, symptoms, every, horizon) or _native(process, symptoms, every, horizon)
     logged = logged_causes(process, symptoms, horizon)
     return [*found, *native, *_device(process, symptoms, leaks, horizon), *logged]
 
@@ -102,11 +113,6 @@ def is_explained(leak: Finding, counted: Sequence[Finding]) -> bool:
         or (leak.kind == "container" and leak.holder and leak.holder[0].startswith(REGISTRIES.get(f.kind, ())))
         for f in counted
     )
-
-
-def _fills_up(known: Finding, finding: Finding) -> bool:
-    """Whether memory that a place explains is that of a container with a bound, which was found to fill up."""
-    return known.verdict == "filling" and bool(finding.holder) and known.subject == finding.subject
 
 
 def _companion(
@@ -129,6 +135,18 @@ def _companion(
     if found is None and kind == "shared memory":
         found = next((f for f in leaks if _are_its_bytes(f, symptoms.get("shm_bytes"))), None)
     return found
+
+
+def _asked_about(process: ProcessRun, kind: str) -> fmt.Holder | None:
+    """The newest record that tells who holds objects of a type that comes with a counter, and that was never counted.
+
+    Where it was counted, it comes with the counter only if it grew in step.
+    """
+    told = (
+        one for one in reversed(process.holders)
+        if one.subject.rpartition(".")[2] in COMPANIONS[kind] and len(process.series.get((AT, one.subject), ())) < 2
+    )  # fmt: skip
+    return next((one for one in told if one.asked > 0 and one.speaks_for_most and one.root not in NO_ROOT), None)
 
 
 def _joined(finding: Finding, symptom: Symptom, companion: Finding | None) -> Finding:
@@ -205,6 +223,57 @@ def _native(
     return sorted(found, key=lambda finding: not finding.holder)[:1]
 
 
+def explained_memory(process: ProcessRun, symptoms: Mapping[str, Symptom], horizon: Horizon) -> list[Finding]:
+    """Memory that the exact counters leak, by the places that two looks charged it to, and what is left of it.
+
+    Empty where it does not leak by what would be felt, or no place brought a good part of that; and where a device's
+    memory leaks, of which a place on the host has the least part.
+
+    Args:
+        process: the recording.
+        symptoms: all of its judged series.
+        horizon: when memory runs out.
+    """
+    memory = leaking_memory(symptoms) or _resident(process, symptoms)
+    if memory is None or any(map(_is_on_device, symptoms.values())):
+        return []
+    symptom = memory.symptom
+    if not horizon.is_felt(memory.rate, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key):
+        return []
+    found = explain(process, memory, horizon, _phase_of(process, symptom))
+    left = rest_of(process, symptoms, memory)
+    is_felt = horizon.is_felt(left, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key)
+    is_graph = any(finding.kind == "autograd graph" for finding in found)
+    if not found or left < SHARE * memory.rate or not is_felt or is_graph or symptom.key == "python_blocks":
+        return found
+    rest = replace(_plain(process, symptom, "native", horizon), eta_s=horizon.seconds_left(left), bytes_slope=left)
+    rest = replace(rest, advice=advise("native", None, ()), slope=left)
+    return [*found, replace(rest, summary=summarise(rest, left))]
+
+
+def without_companions(explained: Sequence[Finding], counted: Sequence[Finding]) -> list[Finding]:
+    """Leave out what children, threads and the like own: objects that come with them, and memory that no look sees."""
+    kept = [finding for finding in explained if not is_explained(finding, counted)]
+    return [
+        finding for finding in kept
+        if finding.kind != "native" or not any(may_own(one, finding.phase) for one in counted)
+    ]  # fmt: skip
+
+
+def _resident(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Memory | None:
+    """Resident memory, where it speaks for memory in use or grows beyond what the allocators gave out."""
+    for metric in NATIVE[1:]:
+        symptom = symptoms.get(metric)
+        if symptom is None or symptom.judgement.verdict != "leak":
+            continue
+        if metric == "anonymous_bytes" and _is_allocators(process) and not stands_in(symptom, symptoms.get(NATIVE[0])):
+            continue
+        if metric == "rss_bytes" and any((AT, better) in process.series for better in NATIVE[:2]):
+            continue
+        return Memory(symptom, symptom.judgement.slope, units={metric: 1.0})
+    return None
+
+
 def _dead(
     process: ProcessRun, symptoms: Mapping[str, Symptom], known: Sequence[Finding], horizon: Horizon
 ) -> list[Finding]:
@@ -219,9 +288,8 @@ def _dead(
         _plain(process, dead.leak, "garbage", horizon), subject=dead.subject,
         phase=counted_phase(symptoms), eta_s=horizon.seconds_left(rate), advice=advise("garbage", None, ()),
     )  # fmt: skip
-    told = dead.record
-    freed = format_bytes(told.freed_bytes)
-    text = f"a collection at the end freed {freed}, and {told.freed:,} of {told.asked:,} that were asked"
+    waits = f"{format_bytes(dead.n_bytes)} waited for the collector at the last look"
+    text = f"{waits}, {dead.n_objects:,} of these among it"
     return [replace(finding, summary=f"{summarise(finding, rate)} ({text})")]
 
 
@@ -270,37 +338,22 @@ def _blocks(symptoms: Mapping[str, Symptom], known: Sequence[Finding]) -> tuple[
 def _unexplained(
     process: ProcessRun, symptoms: Mapping[str, Symptom], counter: Symptom, kind: str, rate: float, horizon: Horizon
 ) -> Finding:
-    """A finding that only an allocator's counter shows, with what one look at the end names, if it names one."""
+    """A finding that only an allocator's counter shows, with what a single look names, if it names something."""
     finding = replace(_plain(process, counter, kind, horizon), eta_s=horizon.seconds_left(rate))
-    share = best_share(process, rate)
-    if share is not None:
-        return named_by(finding, share, rate)
-    place = find_place(process, symptoms, counter)
-    if place is not None and place.kind in ("tensors", "arrays") and process.places is not None:
-        # A full buffer is large, and grew no more between the two looks.
-        place = place if came(process, place.kind) >= SHARE * rate else None
-    if place is None:
-        buffers = sum(s.judgement.slope for key, s in symptoms.items() if key.startswith("untracked/") and s.rises)
-        in_python = kind == "objects" or buffers >= 0.5 * counter.judgement.slope
-        known_as = "unseen" if in_python else _what_was_seen(process)
-        finding = replace(finding, advice=advise(known_as, None, ()))
-        return replace(finding, summary=summarise(finding, rate, known_as=known_as))
-    holder = place.holder
-    finding = replace(
-        finding, kind=place.kind, subject=place.subject, holder=tuple(holder.steps),
-        advice=advise(place.kind, place.subject, tuple(holder.steps)),
-    )  # fmt: skip
-    if 0 <= holder.bound_length < holder.bound:
-        finding = replace(finding, verdict="filling", eta_s=None)
-    held = place_of_growth(finding.holder)
-    told = f"named from a single look at the end: {held or 'what is there'} holds about as much as memory grew"
-    return replace(finding, summary=f"{summarise(finding, rate)}; {told}")
+    once = explain_once(process, Memory(counter, rate), horizon, finding.phase)
+    if once is not None:
+        return once
+    buffers = sum(s.judgement.slope for key, s in symptoms.items() if key.startswith("untracked/") and s.rises)
+    in_python = kind == "objects" or buffers >= 0.5 * counter.judgement.slope
+    known_as = "unseen" if in_python else _what_was_seen(process)
+    finding = replace(finding, advice=advise(known_as, None, ()))
+    return replace(finding, summary=summarise(finding, rate, known_as=known_as))
 
 
 def _what_was_seen(process: ProcessRun) -> str:
     """How far the recording can tell native growth from growth in Python: only where its heap was walked twice."""
     walks = process.series.get((AT, "arrays_bytes"))
-    if process.places is not None or (walks is not None and len(walks) >= 2):
+    if is_measured(process) or (walks is not None and len(walks) >= 2):
         return "native"
     return "unseen" if (AT, "n_objects") in process.series or process.cost is not None else "logged"
 
@@ -340,7 +393,7 @@ def _device(
         return []
     found = []
     for key, symptom in symptoms.items():
-        if not key.endswith("/allocated_bytes") or symptom.judgement.verdict != "leak":
+        if not _is_on_device(symptom):
             continue
         device = key.partition("/")[0]
         visible = f"storages/{_torch_name(device)}_bytes"
@@ -354,6 +407,10 @@ def _device(
         finding = replace(finding, advice=advise(kind, None, ()))
         found.append(replace(finding, summary=summarise(finding, symptom.judgement.slope)))
     return found
+
+
+def _is_on_device(symptom: Symptom) -> bool:
+    return symptom.key.endswith("/allocated_bytes") and symptom.judgement.verdict == "leak"
 
 
 def _torch_name(device: str) -> str:

@@ -9,7 +9,7 @@ from statistics import median
 
 from phaseprof.analysis.causes import Cause, carries, is_standard, join
 from phaseprof.analysis.clock import by_the_clock
-from phaseprof.analysis.counters import counter_causes, is_explained
+from phaseprof.analysis.counters import counter_causes, explained_memory, is_explained
 from phaseprof.analysis.expectations import broken_expectations, expectation_finding
 from phaseprof.analysis.garbage import backing_tooth, is_sawtooth
 from phaseprof.analysis.limits import OBJECTS_BYTES, PLAIN_SHARE_PER_HOUR, Horizon
@@ -29,7 +29,7 @@ from phaseprof.analysis.naming import (
     summarise,
     unmeasured_bytes,
 )  # fmt: skip
-from phaseprof.analysis.placed import other_shares
+from phaseprof.analysis.placed import is_measured
 from phaseprof.analysis.since import Since, first_that_grew, named_since, since
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms, stands_in
 from phaseprof.analysis.throughput import find_slowdown
@@ -66,7 +66,11 @@ def find_leaks(
     """
     symptoms = find_symptoms(process)
     horizon = Horizon(process)
+    explained = explained_memory(process, symptoms, horizon) if is_measured(process) else []
     causes = join({key: s for key, s in symptoms.items() if _is_followed(s)})
+    if explained:  # places say what memory grew by: of what was counted, only what the user watches adds to that
+        told = {finding.subject for finding in explained}
+        causes = [cause for cause in causes if cause.subjects() & (process.watches.keys() - told)]
     followed = [c for c in causes if c.of_kind("count/", "watched/", "graph_") and _was_followed(c)]
     causes = [c for c in causes if not (followed and _is_sampled_memory(c))]
     found: list[Finding] = []
@@ -80,9 +84,8 @@ def find_leaks(
             if least_bytes is None and _is_lasting_log(cause, finding, horizon):
                 logs.append(finding)  # it accounts for memory that grows, and is no news
     leaks = [f for f in found if f.verdict == "leak"]
-    counted = counter_causes(process, symptoms, found, horizon, trifles=trifles)
+    counted = counter_causes(process, symptoms, found, horizon, trifles=trifles, explained=explained)
     leaks = [f for f in leaks if not is_explained(f, counted)]
-    counted += other_shares(process, symptoms, [*found, *counted], horizon)
     rest = [f for f in found if f.verdict == "filling" or (f.verdict != "leak" and not leaks)]
     rest = [f for f in rest if not is_explained(f, counted) and f not in logs]
     tracked = [] if leaks else _tracked(process, symptoms, leak_threshold_mb, horizon)

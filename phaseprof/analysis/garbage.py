@@ -1,4 +1,4 @@
-"""Dead cycles: when they are a leak, and what one collection at the end tells of them."""
+"""Dead cycles: when they are a leak, and what the last look by place tells of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from phaseprof.analysis.causes import Cause, comes_with_python, is_plumbing
 from phaseprof.analysis.naming import ALLOCATED
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom
-from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.verdict.levels import accounts_for
 from phaseprof.verdict.teeth import FEW, long_tooth
@@ -55,37 +54,33 @@ def backing_tooth(symptoms: Mapping[str, Symptom], rate: float, least: int = ENO
 
 @dataclass(frozen=True)
 class Dead:
-    """What one collection at the end freed.
+    """What waited for the collector at the last look.
 
     Attributes:
         leak: memory in use, judged as a leak.
         subject: the type that tells most, short.
-        record: how many of it went, and how many bytes in all.
+        n_objects, n_bytes: how many of it waited, and how many bytes in all.
     """
 
     leak: Symptom
     subject: str
-    record: fmt.Collected
+    n_objects: int
+    n_bytes: int
 
 
 def find_dead(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Dead | None:
-    """Find what one collection at the end freed, where that is about as much as memory in use rose by."""
-    memory = symptoms.get(ALLOCATED[0])
-    if memory is None or _collects_itself(process, 0):
+    """Find what waited for the collector at the last look, where that is about as much as memory in use rose by."""
+    memory, told = symptoms.get(ALLOCATED[0]), process.places
+    if memory is None or told is None or not told.waiting or _collects_itself(process, 0):
         return None
     generations, values = memory.evidence.generations, memory.evidence.values
     leak = memory if memory.judgement.verdict == "leak" else backing_tooth(symptoms, 0.0, FEW)
     begin = long_tooth(generations, values, FEW)
-    if leak is None or begin is None:
+    if leak is None or begin is None or told.g < generations[-1]:
         return None
     grown = leak.judgement.slope * (generations[-1] - generations[begin])
-    told = [one for one in process.collected if one.freed > 0 and one.g >= generations[-1]]
-    best = min(told, key=lambda one: (is_plumbing(_type(one)), comes_with_python(_type(one))), default=None)
-    if best is None or not accounts_for(best.freed_bytes, grown):
+    n_bytes = sum(size for _, _, size in told.waiting)
+    name, n, _ = min(told.waiting, key=lambda row: (is_plumbing(row[0]), comes_with_python(row[0])))
+    if not accounts_for(n_bytes, grown):
         return None
-    return Dead(leak, _type(best).rpartition(".")[2], best)
-
-
-def _type(record: fmt.Collected) -> str:
-    family, _, name = record.subject.partition("/")
-    return name or {"storages": "torch.Tensor", "arrays": "numpy.ndarray"}.get(family, family)
+    return Dead(leak, name.rpartition(".")[2], n, n_bytes)

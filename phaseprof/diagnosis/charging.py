@@ -9,6 +9,7 @@ nothing needs to be merged afterwards.
 from __future__ import annotations
 
 import mmap
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,8 @@ MOST_TYPES = 6
 # Steps up a path that are followed; one that is longer ends there.
 _DEEPEST = 200
 _NOWHERE = -1
+# Roots that are none of Python's.
+_APART = {OUTSIDE: 1, UNREACHABLE: 2}
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,13 @@ class Kept:
         before.places[:] = table.place, table.parent
         before.numbers[:] = table.n_objects, table.own_bytes, table.n_graph
 
+    @property
+    def address(self) -> int:
+        """Where its pages begin."""
+        import numpy as np
+
+        return int(np.frombuffer(self._pages, np.uint8).__array_interface__["data"][0])
+
     def read(self) -> Before:
         """Return the numbers, as arrays on the pages."""
         import numpy as np
@@ -96,11 +106,74 @@ class Before:
     numbers: NDArray[np.int64]
 
 
-def charge(before: Kept, after: PlaceTable, *, least_bytes: int, most: int) -> list[Growth]:
+def seen_once(table: PlaceTable) -> Before:
+    """Return what a single look is compared with: one object at each place, so that the rest goes to what holds it.
+
+    Example: 30 arrays in one list are charged to the list, and so is what they hold.  Nothing shows that they grew.
+    Modules are left out: what lies directly in one is code.
+    """
+    import numpy as np
+
+    modules = [place for place, root in table.roots.items() if root.kind == MODULE]
+    rows = np.flatnonzero((table.parent != 0) | ~_is_one_of(table.place, modules))
+    objects = np.minimum(table.n_objects[rows], 1)
+    places = np.stack((table.place[rows], table.parent[rows]))
+    return Before(places, np.stack((objects, np.zeros_like(objects), np.zeros_like(objects))))
+
+
+def _is_one_of(places: NDArray[np.uint64], wanted: Sequence[int]) -> NDArray[np.bool_]:
+    """Return for each place whether it is wanted; numpy's own test would import more of numpy in a program's run."""
+    import numpy as np
+
+    ordered = np.sort(np.array(wanted, np.uint64))
+    at = np.minimum(np.searchsorted(ordered, places), max(0, len(ordered) - 1))
+    return ordered[at] == places if len(ordered) else np.zeros(len(places), np.bool_)
+
+
+def waiting(table: PlaceTable) -> tuple[Part, ...]:
+    """Return what waits for the collector, by type, the heaviest first: rings that no root reaches."""
+    import numpy as np
+
+    rows = np.flatnonzero(_apart(table) == _APART[UNREACHABLE])
+    rows = rows[table.parent[rows] != 0]
+    return _parts(table, rows, table.n_objects[rows], table.own_bytes[rows])
+
+
+def keeper_of_graphs(table: PlaceTable) -> int | None:
+    """Return the place that a root of Python reaches where most tensors with an autograd graph lie; ``None``: nowhere.
+
+    What a graph has saved in C++ no path reaches: it hangs from such a tensor.
+    """
+    import numpy as np
+
+    graphs = np.where(_apart(table) == 0, table.n_graph, 0)
+    return int(table.place[graphs.argmax()]) if len(graphs) and graphs.max() > 0 else None
+
+
+def _apart(table: PlaceTable) -> NDArray[np.int64]:
+    """Return for each row by which root it is reached: 0 for one of Python, else its number in ``_APART``."""
+    import numpy as np
+
+    if not len(table):
+        return np.zeros(0, np.int64)
+    order = np.argsort(table.place)
+    above = order[np.minimum(np.searchsorted(table.place[order], table.parent), len(table) - 1)]
+    tops = np.where(table.place[above] == table.parent, above, np.arange(len(table)))
+    for _ in range(_DEEPEST):  # each time twice as far up
+        if np.array_equal(tops, tops[tops]):
+            break
+        tops = tops[tops]
+    kinds = np.zeros(len(table), np.int64)
+    for row in np.flatnonzero(table.parent == 0).tolist():
+        kinds[row] = _APART.get(table.roots[int(table.place[row])].kind, 0)
+    return kinds[tops]
+
+
+def charge(before: Kept | Before, after: PlaceTable, *, least_bytes: int, most: int) -> list[Growth]:
     """Charge what came between two looks of one process to places, the heaviest first.
 
     Args:
-        before: what was kept of the older table.
+        before: what was kept of the older table; or ``seen_once``, where there is none.
         after: the newer one.
         least_bytes: places at which less came are left out.
         most: places that are kept.
@@ -109,7 +182,7 @@ def charge(before: Kept, after: PlaceTable, *, least_bytes: int, most: int) -> l
     """
     import numpy as np
 
-    rows = _Rows(before.read(), after)
+    rows = _Rows(before.read() if isinstance(before, Kept) else before, after)
     sums = np.bincount(rows.homes, weights=rows.bytes, minlength=len(after)) - rows.lost()
     sums[rows.imported()] = 0.0
     chosen = np.argsort(-sums)[:most].tolist()
@@ -151,8 +224,8 @@ class _Rows:
         import numpy as np
 
         itself = np.arange(len(self.parents))
-        apart = [place for place, root in self.after.roots.items() if root.kind in (OUTSIDE, UNREACHABLE)]
-        is_apart = np.isin(self.after.parent, np.array(apart, np.uint64))
+        apart = [place for place, root in self.after.roots.items() if root.kind in _APART]
+        is_apart = _is_one_of(self.after.parent, apart)
         goes_up = (self.objects > 0) & (self.parents != _NOWHERE) & ~is_apart
         homes = np.where(goes_up, self.parents, itself)
         while True:  # each time twice as far up
@@ -231,12 +304,11 @@ def _parts(
     """Sum by the type of each row."""
     import numpy as np
 
-    kinds, at = np.unique(table.type_index[rows], return_inverse=True)
-    counts = np.bincount(at, weights=objects, minlength=len(kinds)).tolist()
-    totals = np.bincount(at, weights=sizes, minlength=len(kinds)).tolist()
+    counts = np.bincount(table.type_index[rows], weights=objects).tolist()
+    totals = np.bincount(table.type_index[rows], weights=sizes).tolist()
     parts = [
         Part(table.types[kind], round(n), round(size))
-        for kind, n, size in zip(kinds.tolist(), counts, totals, strict=True)
+        for kind, (n, size) in enumerate(zip(counts, totals, strict=True))
         if n > 0 or size > 0
     ]
     return tuple(sorted(parts, key=lambda part: (-part.n_bytes, -part.n_objects, part.type_name))[:MOST_TYPES])

@@ -97,6 +97,10 @@ class Budget:
         kept_for_looks = CREDIT_NS + FOR_LOOKS * self.share * self.wall_ns - (self.total_ns - self.constant_ns)
         return max(CREDIT_NS + self.earned_ns(None) - self.total_ns, kept_for_looks)
 
+    def whole_room_ns(self) -> float:
+        """How much may be spent now if nothing of the share so far is kept for later; infinite without a bound."""
+        return float("inf") if self.share is None else CREDIT_NS + self.share * self.wall_ns - self.total_ns
+
     def earned_ns(self, since: int | None) -> float:
         """What the share has come to since a moment, or since the profiler began; infinite without a bound."""
         if self.share is None:

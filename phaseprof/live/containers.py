@@ -33,7 +33,6 @@ class ContainerWatch:
     def __init__(self) -> None:
         self._ids = np.empty(0, np.int64)
         self._lengths = np.empty(0, np.int64)
-        self._earlier = self._ids  # of the look before the newest
         self._n_fresh, self._is_whole = 0, True
         self.at = -1  # generation of the newest look
         self.growing: dict[int, GrowingContainer] = {}
@@ -65,13 +64,8 @@ class ContainerWatch:
         self.at = generation
         self._keep(now, whole=whole)
 
-    def was_seen_before(self, identity: int) -> bool:
-        """Whether a look before the newest one knew the container."""
-        return identity in self._earlier
-
     def _keep(self, now: Mapping[int, tuple[str, int, int]], *, whole: bool) -> None:
         ids = np.fromiter(now, np.int64, len(now))
-        self._earlier = self._ids
         lengths = np.fromiter((length for _, length, _ in now.values()), np.int64, len(now))
         self._n_fresh = len(now)
         if not whole:

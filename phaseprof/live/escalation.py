@@ -105,7 +105,7 @@ class Escalation:
 
     def start(self, suspect: Investigation) -> None:
         """Begin to look at a suspect, if there is room beside the others."""
-        if sum(not one.is_guess for one in self.open.values()) < MAX_AT_ONCE:
+        if len(self.open) < MAX_AT_ONCE:
             if self._budget.share is not None and suspect.family is not None and not suspect.family.has_young:
                 suspect.stage = "holders"  # following it takes a whole look at each boundary; counters tell the phase
             suspect.began_ns = self._clock()
@@ -363,7 +363,7 @@ class Escalation:
             record.item = item
         self._add(record)
         speaks = record.root not in NO_ROOT and record.speaks_for_most and path.bound is None
-        self.has_named = self.has_named or (speaks and one.is_telling and not one.is_guess)
+        self.has_named = self.has_named or (speaks and one.is_telling)
         if record.root == STOPPED:
             self._unanswered.add(one.key)
         else:

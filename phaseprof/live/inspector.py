@@ -8,15 +8,14 @@ from phaseprof.errors import ProbeUnavailable
 from phaseprof.live import families, suspects, suspicion
 from phaseprof.live.budget import RECORDING, Budget
 from phaseprof.live.closing import ClosingLook, is_torn_down
-from phaseprof.live.dead import tell_what_is_freed
 from phaseprof.live.devices import Devices
-from phaseprof.live.escalation import COLLECTED_NS, SEARCHED_NS, Escalation, heap_ns
+from phaseprof.live.escalation import SEARCHED_NS, Escalation, heap_ns
 from phaseprof.live.investigation import Investigation
 from phaseprof.live.placing import PlaceWatch
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
 from phaseprof.live.sizing import TrackedSizes
-from phaseprof.live.suspects import AT, COUNTED, Suspects
+from phaseprof.live.suspects import AT, Suspects
 from phaseprof.live.tracking import TrackList
 from phaseprof.live.visits import SHORTEST_NS
 from phaseprof.live.watching import Watched, WatchList, counts_of
@@ -141,13 +140,13 @@ class Inspector:
                 self._fold_at = began + FOLD_EVERY_NS
             self._recorder.check_file()
         self.read_counters(generation)
+        self.places.at_generation_end(generation)
         for job in self._due(generation):
             with self._budget.spending(job):
                 broken += self.run_job(job, generation)
             self._last_done[job] = generation
             self._done_at[job] = self._clock()
         self.escalation.at_generation_end(generation)
-        self.places.at_generation_end(generation)
         self._note_skipped()
         self._look_for_suspects(generation, began)
         self.looks_at_boundaries = self.escalation.looks_at_boundaries
@@ -262,6 +261,8 @@ class Inspector:
         """
         since = generation - self._last_done.get(job, -TYPES_EVERY)
         is_explained = self.escalation.has_named or self.escalation.follows_things
+        if self.places.is_waited_for:
+            return False
         if job == "types":
             every = TYPES_EVERY if self._n_types >= suspicion.LEAST_READINGS else FIRST_TYPES_EVERY
             if self._budget.is_urgent and not is_explained:
@@ -436,31 +437,26 @@ class Inspector:
         self._recorder.fold()
         generation = self._recorder.generation
         n_objects = self.suspects.n_objects() or USUAL_HEAP
-        is_rising = self.suspects.is_rising() or self.suspects.rises_again() or any(map(self.suspects.rises, COUNTED))
-        is_open = self._budget.share is not None and is_rising and not self.escalation.has_named
         with self._budget.spending("final look", asked=True):
-            self.escalation.allow_retries()
             counts = bool(self._watches.entries) and self._budget.share is not None and generation >= 0
             if counts and look.admits("watched classes", self._first_cost["watched"] * n_objects):
                 self._count_watched(generation)
-            if is_open and look.admits("the heap", self._first_cost["heap walk"] * n_objects):
-                containers = self._walk_heap(generation)
-                self.suspects.look(generation, readings=2, is_last=True)
-                self.suspects.look_at_levels(generation, containers)
-            if self._budget.share is not None:
-                self.escalation.hurry()
-            if is_rising and look.admits("places", self.places.cost_ns()):
+            if generation >= 0 and look.admits("places", self.places.cost_ns()):
                 self.places.finish(generation)
-            if look.admits("holders", 0):
-                self.escalation.finish(limit_s=look.left_s)
+            is_explained = self.places.has_looked and self.suspects.is_urgent()
+            if not is_explained and look.admits("holders", 0):
+                self._ask_for_holders(look.left_s)
         self._note_skipped()
         if generation >= 0 and look.admits("sizes of tracked names", 0):
             self.size_for_report(generation)
-        is_open = self._budget.share is not None and not self.escalation.has_named
-        if is_open and self.suspects.has_long_teeth() and look.admits("unreachable cycles", COLLECTED_NS * n_objects):
-            with self._budget.spending("final look", asked=True):
-                if self.escalation.may_collect():
-                    tell_what_is_freed(self._recorder.add, self._clock, generation, self._memory_in_use)
+
+    def _ask_for_holders(self, limit_s: float) -> None:
+        """Ask who holds what is under suspicion, where no two looks by place can say."""
+        self.escalation.allow_retries()
+        self.suspects.look_at_companions(self._recorder.generation)
+        if self._budget.share is not None:
+            self.escalation.hurry()
+        self.escalation.finish(limit_s=limit_s)
 
     def _memory_in_use(self) -> float | None:
         reader = self.suspects.reader_of("malloc_in_use_bytes")

@@ -25,7 +25,6 @@ class Investigation:
     births: BirthLedger = field(default_factory=BirthLedger)
     deltas: DeltaLedger = field(default_factory=DeltaLedger)
     phase: str | None = None
-    is_guess: bool = False  # one look showed how many there are, not that they grow: its holder settles nothing
     rate: float = 0.0  # how much the family rose per generation when it was suspected; 0: not known
     stage: str = "births"
     since: int = 0

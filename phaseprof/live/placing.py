@@ -1,11 +1,12 @@
-"""Looks at the heap by place: when the warm-up is over, and while memory rises; what grew is recorded by place."""
+"""Looks at the heap by place: when the warm-up is over, and while a counter rises; what grew is recorded by place."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from phaseprof.diagnosis.charging import Growth, Kept, Part, charge
+from phaseprof.diagnosis.charging import Growth, Kept, Part, charge, keeper_of_graphs, seen_once, waiting
 from phaseprof.diagnosis.heap_tree import HeapNode, heap_tree
 from phaseprof.live import suspicion
 from phaseprof.live.budget import Budget
@@ -14,22 +15,27 @@ from phaseprof.live.suspects import Suspects
 from phaseprof.native.extension import extension
 from phaseprof.native.places import read_places, resolve
 from phaseprof.native.table import FRAME, MODULE, NAMED, PathStep, PlaceTable, Root
+from phaseprof.probes.shared_memory import OWN_MAPPINGS
 from phaseprof.recording import format as fmt
 
-# What a look takes for each object that the collector tracks, in nanoseconds, in C and in Python: two walks, one for
-# the numbers and one for the paths, and twice what they take for each object met.  The first look is one walk: 35 ms
-# for 180,000 objects beside torch.
-_IN_C_NS, _IN_PYTHON_NS, _USUAL_HEAP = 800, 20_000, 200_000
-_FIRST_IN_C_NS = 250
+# What a look takes for each object that the collector tracks, in nanoseconds, in C and in Python: two walks, for
+# the numbers and for the paths.  The first look is one walk: 35 ms for 180,000 objects beside torch.  How many there
+# are is mostly told by the blocks of Python's allocator, which makes them more.
+_IN_C_NS, _IN_PYTHON_NS, _USUAL_HEAP = 400, 20_000, 200_000
+_FIRST_IN_C_NS = 200
 # Looks are made at distances that grow with the run, so that their number is small; so many are kept to compare with.
 _NEXT, _KEPT = 1.5, 4
 # Growth is told against the look nearest to this share of the run: later than what fills up once, and early enough.
 _BASELINE = 0.33
 # Growth at one place that is told, in bytes, and places that are.
-_LEAST_BYTES, _MOST_PLACES = 4096, 12
-_JOB = "places"
-# Of what is left of the budget, the part that a look may take: a census and a search for holders come first.
-_PART = 0.25
+_LEAST_BYTES, _MOST_PLACES, _MOST_ONCE = 1024, 12, 40
+_JOB, _FIRST_JOB = "places", "first look by place"
+# The first look waits for the end of the warm-up, and for so much time of the program's own.
+_FIRST_NS = 1_000_000_000
+# By so much the first look may overdraw; what comes after it waits until that is earned.
+_FIRST_DEBT_NS = 20_000_000
+# When a counter begins to rise, so many generations between two looks are enough.
+_SOON = 3
 # Without a budget, a look in Python may take so long.
 _MOST_NS = 500_000_000
 
@@ -55,78 +61,125 @@ class PlaceWatch:
         self._budget = budget
         self._suspects = suspects
         self._looks: list[_Look] = []
+        self._was_urgent = False
+
+    @property
+    def _job(self) -> str:
+        return _JOB if self._looks else _FIRST_JOB
+
+    @property
+    def has_looked(self) -> bool:
+        """Whether there is a look that another could be compared with."""
+        return bool(self._looks)
+
+    @property
+    def is_waited_for(self) -> bool:
+        """Whether the first look is due and lacks room: what is left of the budget is kept for it."""
+        is_due = self._budget.share is not None and not self._looks and self._budget.wall_ns >= _FIRST_NS
+        return is_due and not self._is_too_slow()
 
     def at_generation_end(self, generation: int) -> None:
         """Look, if it is time to and the budget has room."""
-        cost_ns = self._budget.estimate_ns(_JOB, self.cost_ns())
-        if self._is_due(generation) and cost_ns <= _PART * self._budget.room_ns():
-            with self._budget.spending(_JOB):
+        is_urgent = self._suspects.is_urgent()
+        if self._is_due(generation, is_urgent=is_urgent) and self._has_room():
+            with self._budget.spending(self._job):
                 self._look(generation)
+        self._was_urgent = is_urgent
 
     def finish(self, generation: int) -> None:
         """Make the last look; without one to compare it with it tells where the heap lies.  Charged by the caller."""
-        if not self._looks:
-            self._tell_heap(generation)
-        elif generation > self._looks[-1].generation:
-            self._look(generation)
+        if not self._looks or generation > self._looks[-1].generation:
+            self._look(generation, is_last=True)
 
     def abandon(self) -> None:
         """Forget all tables."""
+        OWN_MAPPINGS.difference_update([look.table.address for look in self._looks])
         self._looks.clear()
 
-    def _is_due(self, generation: int) -> bool:
-        if extension() is None and self.cost_ns() > _MOST_NS:
+    def _is_due(self, generation: int, *, is_urgent: bool) -> bool:
+        if self._is_too_slow():
             return False
         if not self._looks:
-            return generation >= suspicion.WARM_UP
-        return generation >= _NEXT * self._looks[-1].generation + 2 and self._suspects.is_urgent()
+            return generation >= suspicion.WARM_UP and (self._budget.share is None or self._budget.wall_ns >= _FIRST_NS)
+        newest = self._looks[-1].generation
+        begins = is_urgent and not self._was_urgent and generation >= newest + _SOON
+        return begins or (is_urgent and generation >= _NEXT * newest + 2)
+
+    def _is_too_slow(self) -> bool:
+        cost_ns = self._budget.estimate_ns(self._job, self.cost_ns())
+        return cost_ns > min(self._budget.max_pause_ns, math.inf if extension() is not None else _MOST_NS)
+
+    def _has_room(self) -> bool:
+        """Whether the budget has room; for the first look, which all others need, the whole share so far counts."""
+        cost_ns = self._budget.estimate_ns(self._job, self.cost_ns())
+        if not self._budget.is_short(cost_ns, self._job):
+            return False
+        room_ns = self._budget.room_ns() if self._looks else self._budget.whole_room_ns() + _FIRST_DEBT_NS
+        return cost_ns <= room_ns
 
     def cost_ns(self) -> int:
         """What a look is expected to take, as long as none was measured."""
         in_c_ns = _IN_C_NS if self._looks else _FIRST_IN_C_NS
         return (self._suspects.n_objects() or _USUAL_HEAP) * (_IN_PYTHON_NS if extension() is None else in_c_ns)
 
-    def _look(self, generation: int) -> None:
+    def _look(self, generation: int, *, is_last: bool = False) -> None:
         table = read_places()
         if table.partial:
             return
         if self._looks:
             before = min(self._looks, key=lambda look: abs(look.generation - _BASELINE * generation))
-            self._tell(before, table, generation)
-        self._looks.append(_Look(generation, Kept(table), int(table.own_bytes.sum())))
-        if len(self._looks) > _KEPT:
-            del self._looks[1]  # the oldest stays, and the newest: distances grow with the run
+            grown = charge(before.table, table, least_bytes=_LEAST_BYTES, most=_MOST_PLACES)
+            self._record(grown, table, generation, before)
+        elif is_last:
+            self._record(charge(seen_once(table), table, least_bytes=_LEAST_BYTES, most=_MOST_ONCE), table, generation)
+        if not is_last:
+            self._looks.append(_Look(generation, Kept(table), int(table.own_bytes.sum())))
+            OWN_MAPPINGS.add(self._looks[-1].table.address)
+        if len(self._looks) > _KEPT:  # the oldest stays, and the newest: distances grow with the run
+            OWN_MAPPINGS.discard(self._looks.pop(1).table.address)
 
-    def _tell(self, before: _Look, table: PlaceTable, generation: int) -> None:
-        grown = charge(before.table, table, least_bytes=_LEAST_BYTES, most=_MOST_PLACES)
-        nodes = heap_tree(before.table, table)
-        steps = resolve({growth.place for growth in grown} | {node.place for node in nodes[1:]} - table.roots.keys())
-        n_bytes = int(table.own_bytes.sum()) - before.n_bytes
-        rows = [_row(growth, in_words(steps.get(growth.place, ()))) for growth in grown]
+    def _record(
+        self, grown: Sequence[Growth], table: PlaceTable, generation: int, before: _Look | None = None
+    ) -> None:
+        nodes = heap_tree(None if before is None else before.table, table)
+        keeper = keeper_of_graphs(table)
+        named = {growth.place for growth in grown} | {node.place for node in nodes[1:]} - table.roots.keys()
+        steps = resolve(named if keeper is None else named | {keeper})
+        rows = [_row(growth, steps.get(growth.place, ())) for growth in grown]
+        if keeper is not None and keeper in steps:
+            n_graphs = int(table.n_graph[table.place == keeper].sum())
+            rows.append(fmt.Place(in_words(steps[keeper]), "torch.Tensor", n_graphs, 0, n_graphs, [], []))
         heap = [_node(node, table.roots.get(node.place), steps.get(node.place, ())) for node in nodes]
-        self._recorder.add(fmt.Places(self._budget.clock(), generation, before.generation, n_bytes, rows, heap))
-
-    def _tell_heap(self, generation: int) -> None:
-        """Record where the heap lies now; there is nothing to say of what came."""
-        table = read_places()
-        if table.partial or generation < 0:
-            return
-        nodes = heap_tree(None, table)
-        steps = resolve({node.place for node in nodes[1:]} - table.roots.keys())
-        heap = [_node(node, table.roots.get(node.place), steps.get(node.place, ())) for node in nodes]
-        self._recorder.add(fmt.Places(self._budget.clock(), generation, generation, 0, [], heap))
+        since, was_bytes = (generation, 0) if before is None else (before.generation, before.n_bytes)
+        came = int(table.own_bytes.sum()) - was_bytes
+        waits = _parts(waiting(table))
+        self._recorder.add(fmt.Places(self._budget.clock(), generation, since, came, rows, heap, waits))
 
 
 def _node(node: HeapNode, root: Root | None, steps: Sequence[PathStep]) -> fmt.HeapPlace:
-    name = root_in_words(root) if root is not None else step_in_words(steps[-1]) if steps else node.type_name
+    # Without its length: places of two looks are compared by their names.
+    name = step_in_words(steps[-1]._replace(length=-1)) if steps else node.type_name
+    name = root_in_words(root) if root is not None else name
     return fmt.HeapPlace(node.parent, name, node.n_objects, node.n_bytes, node.came_bytes)
 
 
-def _row(growth: Growth, steps: list[str]) -> fmt.Place:
+def _row(growth: Growth, steps: Sequence[PathStep]) -> fmt.Place:
+    bound, length = bound_of_path(steps)
     return fmt.Place(
-        steps, growth.type_name, growth.n_places, growth.n_bytes, growth.n_graph, _parts(growth.direct),
-        _parts(growth.inside),
+        in_words(steps), growth.type_name, growth.n_places, growth.n_bytes, growth.n_graph, _parts(growth.direct),
+        _parts(growth.inside), bound, length,
     )  # fmt: skip
+
+
+def bound_of_path(steps: Sequence[PathStep]) -> tuple[int, int]:
+    """Capacity and length of the container that a path ends at, or of what keeps its items in that; -1 for none.
+
+    An item that grows in a container, full or not, has no bound.
+    """
+    ends = [step for step in steps[-1:] if step.bound > 0]
+    if not ends and len(steps) > 1 and steps[-1].via not in ("item", "key"):
+        ends = [step for step in steps[-2:-1] if step.bound > 0]
+    return (ends[0].bound, ends[0].length) if ends else (-1, -1)
 
 
 def _parts(parts: Sequence[Part]) -> list[tuple[str, int, int]]:
@@ -136,7 +189,7 @@ def _parts(parts: Sequence[Part]) -> list[tuple[str, int, int]]:
 def in_words(steps: Sequence[PathStep]) -> list[str]:
     """Put a path into words, one text a step, as holders are told.
 
-    Example: ``["module __main__.trainer (Trainer)", ".losses (list)"]``.
+    Example: ``["module __main__.trainer (Trainer)", ".losses (list, 82)"]``.
     """
     if not steps:
         return []
@@ -168,4 +221,6 @@ def _link(step: PathStep) -> str:
 
 def _what(step: PathStep) -> str:
     short = step.type.rpartition(".")[2]
-    return f"{'class' if short == 'type' else short} {step.label.rpartition('.')[2]}" if step.label else short
+    if step.label:
+        return f"{'class' if short == 'type' else short} {step.label.rpartition('.')[2]}"
+    return f"{short}, {step.length:,}" if step.length >= 0 else short

@@ -9,12 +9,13 @@ from phaseprof.live.containers import ContainerWatch
 from phaseprof.live.escalation import Escalation
 from phaseprof.live.investigation import Investigation
 from phaseprof.live.recorder import Recorder
+from phaseprof.probes.census import watched_counts
 from phaseprof.probes.protocol import Probe
+from phaseprof.probes.typeinfo import all_classes, type_name
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
-from phaseprof.records import COMPANIONS, NODE_BYTES
-from phaseprof.verdict.levels import accounts_for, is_close
-from phaseprof.verdict.teeth import FEW, long_tooth, teeth
+from phaseprof.records import COMPANIONS
+from phaseprof.verdict.levels import comes_with
 
 AT = "generation end"
 # Series that may point at a leak, and the least rise a generation that is worth a look.
@@ -23,12 +24,10 @@ LEAST = {"_bytes": 256.0, "python_blocks": 8.0, "_count": 0.1}
 ALLOCATORS = {"malloc_in_use_bytes": 16_384.0, "python_blocks": 100.0}
 NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "children", "children_private_bytes",
           "shm_bytes", "shm_segments", "shm_user_segments", "graph_nodes")  # fmt: skip
-# Counters whose objects may be told from one look at the end, and the kind of their findings.
+# Counters of things that objects come with, and the kind of their findings.
 COUNTED = {"children": "children", "threads": "threads", "shm_segments": "shared memory", "descriptors": "descriptors"}
 # Families that are looked at together, of types and of containers.
 MOST_TYPES, MOST_CONTAINERS = 8, 4
-# Types that come with a counter, and the program's own: as many of each does one look at the end ask about.
-MOST_LEVELS = 4
 # Containers of which series are kept.
 MOST_TOLD = 64
 # Allocator blocks that go with a tracked object in code and classes.
@@ -76,23 +75,6 @@ class Suspects:
         """Whether a series read at the end of generations rises."""
         return suspicion.rise(self.series(metric)) > 0
 
-    def rises_again(self) -> bool:
-        """Whether they rise since they last fell by much: a collection may have taken dead cycles."""
-        for series in map(self.series, ALLOCATORS):
-            if series is not None and suspicion.rise(series, since=series.generations[teeth(series.values)[-1]]) > 0:
-                return True
-        return False
-
-    def has_long_teeth(self) -> bool:
-        """Whether memory in use goes up for so long, before it goes down if it does, that dead cycles may be a leak."""
-        metric = "malloc_in_use_bytes"
-        series = self.series(metric)
-        begin = None if series is None else long_tooth(series.generations, series.values, FEW)
-        if series is None or begin is None:
-            return False
-        turns = series.generations[-1] - series.generations[begin]
-        return series.last - series.values[begin] >= ALLOCATORS[metric] * turns
-
     def is_urgent(self) -> bool:
         """Whether they rise by enough, and have not stopped: a buffer that is full is no reason for haste."""
         return any(
@@ -100,80 +82,43 @@ class Suspects:
             for metric, least in ALLOCATORS.items()
         )
 
-    def look(self, generation: int, *, readings: int = suspicion.LEAST_READINGS, is_last: bool = False) -> None:
+    def look(self, generation: int, *, readings: int = suspicion.LEAST_READINGS) -> None:
         """Start an investigation of everything that looks suspicious and is not looked at already.
 
         Args:
             generation: ordinal of the current one.
             readings: how many a series must have; two are enough where the allocators' counters rise as well.
-            is_last: there will be no other look, so that one rise of a container must do.
         """
         ends = [(metric, series) for (at, metric), series in self._recorder.model.series.items() if at == AT]
         found = suspicion.candidates(ends, LEAST, readings=readings)
         self._suspect_types([c for c in found if c.metric.startswith("count/")], generation, readings)
         for candidate in found:
             self._suspect_other(candidate, generation)
-        self._suspect_containers(generation, readings - is_last)
+        self._suspect_containers(generation, readings)
 
-    def look_at_levels(self, generation: int, containers: Mapping[int, tuple[str, int, int]]) -> None:
-        """Start what one look finds to be about as much as the allocators' counters rose by, for want of a second look.
+    def look_at_companions(self, generation: int) -> None:
+        """Start the types that come with a counter of children, threads or the like, where about as many are there.
 
         Args:
             generation: ordinal of the current one.
-            containers: as a walk lists them.
         """
-        grown, blocks = self._grown("malloc_in_use_bytes"), self._grown("python_blocks")
-        sums: tuple[tuple[str, float, families.Family], ...] = (
-            ("arrays_bytes", 1.0, buffers.ArrayFamily()),
-            ("storages/cpu_bytes", 1.0, families.StorageFamily()),
-            ("graph_nodes", NODE_BYTES, families.GraphFamily()),
-            *((f"untracked/{name}_bytes", 1.0, buffers.BufferFamily(name)) for name in buffers.GROWING),
-        )
-        for metric, each, family in sums:
-            series = self.series(metric)
-            if series is not None and len(series) == 1 and accounts_for(each * series.last, grown):
-                self._start_if_wanted(Investigation(family.key, family.subject, generation, family=family))
-        self._suspect_levels_of_types(generation)
-        large = [(length, key) for key, (_, length, _) in containers.items() if accounts_for(length, blocks)]
-        unknown = [key for _, key in sorted(large, reverse=True) if not self.containers.was_seen_before(key)]
-        for identity in unknown[:MOST_CONTAINERS]:
-            kind = containers[identity][0].rpartition(".")[2]
-            container = families.ContainerFamily(_container_key(kind, identity), kind, identity)
-            self._start_if_wanted(Investigation(container.key, kind, generation, container=container))
-
-    def _suspect_levels_of_types(self, generation: int) -> None:
-        """Start types that come with a counter of children, threads or the like, and the program's most numerous."""
-        censuses = self.series("n_objects")
-        if censuses is None or len(censuses) != 1:
-            return
-        counted = {key: level for (at, key), (_, level) in self._recorder.model.first_counts.items() if at == AT}
-        fits = [
-            key
-            for metric, kind in COUNTED.items()
-            if (grown := self._grown(metric)) > 0
-            for key, level in counted.items()
-            if key.rpartition(".")[2] in COMPANIONS[kind] and is_close(level, grown)
-        ]
-        # Types of libraries are many, with many holders: asked together, they would take up the whole search.
-        own = [key for key, level in counted.items() if level >= 0.25 * generation and _is_own(key)]
-        own.sort(key=lambda key: -counted[key])
-        wanted = [key.removeprefix("count/") for key in dict.fromkeys((*fits[:MOST_LEVELS], *own[:MOST_LEVELS]))]
-        classes = families.classes_by_name(wanted)
+        grown = {kind: rise for metric, kind in COUNTED.items() if (rise := self._risen(metric)) > 0}
+        names = {name: rise for kind, rise in grown.items() for name in COMPANIONS[kind]}
+        classes = {cls: type_name(cls) for cls in all_classes() if names and type_name(cls).rpartition(".")[2] in names}
+        counts = watched_counts(list(classes)) if classes else {}
         try:
-            for name in filter(classes.__contains__, wanted):
-                family = families.TypeFamily(f"count/{name}", classes[name])
-                self._start_if_wanted(Investigation(family.key, family.subject, generation, family, is_guess=True))
+            for cls, count in counts.items():
+                if comes_with(names[classes[cls].rpartition(".")[2]], count):
+                    family = families.TypeFamily(f"count/{classes[cls]}", [cls])
+                    self._start_if_wanted(Investigation(family.key, family.subject, generation, family))
         finally:
             classes.clear()
+            counts.clear()
 
-    def _grown(self, metric: str) -> float:
-        """By how much a counter that rises has risen since the warm-up, without what the recording itself takes."""
+    def _risen(self, metric: str) -> float:
+        """By how much a counter that rises has risen; 0 if it does not."""
         series = self.series(metric)
-        if series is None or suspicion.rise(series) <= 0:
-            return 0.0
-        begin = min(suspicion.WARM_UP, len(series) - 1)
-        turns = series.generations[-1] - series.generations[begin]
-        return series.last - series.values[begin] - turns * self._own_growth(metric)
+        return 0.0 if series is None or suspicion.rise(series) <= 0 else series.last - series.values[0]
 
     def _own_growth(self, metric: str) -> float:
         """What a generation's readings add to a counter: each is a number that Python's allocator holds."""
@@ -251,10 +196,6 @@ class Suspects:
 
     def _record(self, generation: int, figures: dict[str, float]) -> None:
         self._recorder.add(fmt.Metrics(self._clock(), generation, figures, AT))
-
-
-def _is_own(metric: str) -> bool:
-    return suspicion.type_tier(metric) == 0 and not suspicion.is_installed(metric)
 
 
 def _container_key(kind: str, identity: int) -> str:

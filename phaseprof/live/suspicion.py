@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from phaseprof.probes.holding.reading import is_module, module_namespace
 from phaseprof.recording.series import Series
 from phaseprof.records import CONTEXTS
 
@@ -100,14 +98,3 @@ def type_tier(metric: str) -> int:
     if (short in _TELLING and module != "inspect") or name.startswith(CONTEXTS):
         return 1
     return PLUMBING_TIER if not module or module.partition(".")[0] in _LIBRARIES else 0
-
-
-def is_installed(metric: str) -> bool:
-    """Whether a type comes with Python or from a package that was installed, and not from the program's own files."""
-    package = metric.removeprefix("count/").partition(".")[0]
-    if package in sys.stdlib_module_names and package != "__main__":
-        return True
-    module = sys.modules.get(package)
-    # Its dict, since a module may answer for missing attributes by importing more.
-    path = str(module_namespace(module).get("__file__")) if is_module(module) else ""
-    return "site-packages" in path or "dist-packages" in path

@@ -12,6 +12,9 @@ from typing import cast
 from phaseprof.interrupts import raise_the_programs
 from phaseprof.native.layout import attributes, holds_attributes, is_understood
 from phaseprof.native.table import FRAME, PathStep, Root
+from phaseprof.probes.holding import reading
+from phaseprof.probes.holding.bounds import bound_of, capacity_among
+from phaseprof.probes.holding.tensor_links import is_tensor, link_name
 from phaseprof.probes.locals import local_values
 from phaseprof.probes.names import looks_like_name
 from phaseprof.probes.typeinfo import mro, namespace, type_name
@@ -33,8 +36,29 @@ def steps_to(root: Root, links: Sequence[tuple[object, object]]) -> tuple[PathSt
     steps = [PathStep(root.kind, "root", root.name)]
     for holder, held in links[1:]:
         via, name = _link(root, holder, held, is_first=len(steps) == 1)
-        steps.append(PathStep("" if held is None else type_name(type(held)), via, name, _label(held)))
+        shown = "" if held is None else type_name(type(held))
+        steps.append(PathStep(shown, via, name, _label(held), *_size(held, holder)))
     return tuple(steps)
+
+
+def _size(held: object, holder: object) -> tuple[int, int]:
+    """Capacity and length of a container; -1 for either that it has not."""
+    bound, length = (None, None) if held is None else bound_of(held, holder, _capacity)
+    length = length if bound is not None or held is None else reading.length(held)
+    return -1 if bound is None else bound, -1 if length is None else length
+
+
+def _capacity(obj: object) -> int | None:
+    """The capacity that an object's attributes declare; no dict is made of them."""
+    if obj is None or reading.is_one_of(obj, reading.CONTAINER_BASES) or type(obj) is types.FrameType:
+        return None
+    if not holds_attributes(type(obj)) or not is_understood():
+        return capacity_among(reading.slots(obj))
+    referents = gc.get_referents(obj)
+    held = attributes(obj, type(obj), referents)
+    by_id = {id(value): value for value in referents}
+    direct = ((name, by_id.get(identity)) for name, identity in zip(held.names, held.value_ids, strict=False))
+    return capacity_among([*direct, *list(dict.items(held.namespace or {})), *reading.slots(obj)])
 
 
 def _link(root: Root, parent: object, child: object, *, is_first: bool) -> tuple[str, str]:
@@ -47,6 +71,9 @@ def _link(root: Root, parent: object, child: object, *, is_first: bool) -> tuple
         found = find(parent, child)
         if found is not None:
             return found
+    in_cpp = link_name(parent, child) if is_tensor(parent) else ""
+    if in_cpp.startswith("."):
+        return "attribute", in_cpp[1:]
     ordinal = next((i for i, r in enumerate(gc.get_referents(parent), 1) if r is child), 0)
     return "referent", str(ordinal) if ordinal else ""
 
@@ -95,7 +122,7 @@ def _slot(parent: object, child: object) -> tuple[str, str] | None:
     if type(parent) is types.CellType:
         return "attribute", "cell_contents"
     for cls in mro(type(parent)):
-        for name, member in namespace(cls).items():
+        for name, member in list(namespace(cls).items()):
             if type(member) is types.MemberDescriptorType and name not in ("__dict__", "__weakref__"):
                 try:
                     if member.__get__(parent, type(parent)) is child:

@@ -43,12 +43,16 @@ class PathStep(NamedTuple):
         name: of the attribute, local or root; of a key if it is an identifier of at most 40 characters; the index of
             an item; the number of the reference.  ``""`` where there is nothing to say.
         label: name of the class, function or module that the object is, else ``""``.
+        bound, length: capacity of a container, as it or its owner declares it, and how many items it has; -1 where it
+            has none.
     """
 
     type: str
     via: str
     name: str = ""
     label: str = ""
+    bound: int = -1
+    length: int = -1
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import mmap
 import os
 import sys
 import weakref
@@ -22,7 +23,7 @@ FOLDERS = (_PACKAGE_DIR, _STUDIED_DIR)
 # What may stand between two of our objects; below anything else the user's world could begin.
 _PLAIN_CONTAINERS = frozenset({dict, list, tuple, set, frozenset, deque, OrderedDict, defaultdict})
 _ATOMS = frozenset({int, float, str, bool, type(None)})
-_PLAIN_BUFFERS = frozenset({bytes, bytearray, memoryview})
+_PLAIN_BUFFERS = frozenset({bytes, bytearray, memoryview, mmap.mmap})
 # A ring of a million readings is one object; this many are a mistake, and the walk must stay cheap.
 _MAX_OWN_OBJECTS = 200_000
 

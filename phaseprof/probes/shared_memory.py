@@ -18,6 +18,8 @@ _BLOCK_BYTES = 512  # the unit of st_blocks
 _RESIDENT = re.compile(rb"^RssShmem:\s+(\d+) kB", re.M)
 # paths that only memory stands behind; searched as plain text, which is ten times as fast as matching each line
 _MARKS = re.compile(rb"/dev/shm/|/memfd:|/SYSV|/dev/zero \(deleted\)")
+# Where mappings of the profiler's own begin, which are none of the program's segments.
+OWN_MAPPINGS: set[int] = set()
 # address range, a shared mapping, offset, device and inode, path
 _SHARED = re.compile(rb"([0-9a-f]+)-([0-9a-f]+) ...s ([0-9a-f]+) (\S+ \d+) +(/.*)")
 
@@ -94,6 +96,8 @@ def parse_segments(maps: bytes) -> tuple[Segment, ...]:
             # A private mapping, or a file whose path merely contains the words.
             continue
         start, end, offset, identity, path = line.groups()
+        if int(start, 16) in OWN_MAPPINGS:
+            continue
         reach = int(end, 16) - int(start, 16) + int(offset, 16)
         known = segments.get(identity)
         if known is None or reach > known.mapped_bytes:

@@ -206,7 +206,8 @@ class Place(msgspec.Struct, array_like=True):
 
     ``steps``: the path to it; ``type``: of what lies there, ``places`` objects, as many as before; ``bytes`` that came;
     ``graphs``: tensors with a graph that came; ``direct``: what came directly in it, with all it holds, and ``inside``:
-    what came anywhere below it, each as type, number and bytes, the heaviest first.
+    what came anywhere below it, each as type, number and bytes, the heaviest first; ``bound`` and ``length``: capacity
+    of the container at the place, and how many lie in it, -1 where it has none.
     """
 
     steps: list[Name]
@@ -216,6 +217,8 @@ class Place(msgspec.Struct, array_like=True):
     graphs: Count
     direct: list[tuple[Name, Count, Count]]
     inside: list[tuple[Name, Count, Count]]
+    bound: Count = -1
+    length: Count = -1
 
 
 class HeapPlace(msgspec.Struct, array_like=True):
@@ -237,6 +240,8 @@ class Places(_Record, tag="places"):
     """What came by place since the look in generation ``since``: ``bytes`` in all, and the places where most came.
 
     ``heap``: the heap as a tree, first the whole, then places where a visible share lies or came, parents first.
+    ``since`` is ``g`` where the look was the only one: then it is what lies there.  ``waiting``: what waits for the
+    collector, as type, number and bytes.  A row without bytes that has graphs is where tensors with a graph lie.
     """
 
     t: Time
@@ -245,6 +250,7 @@ class Places(_Record, tag="places"):
     bytes: Count
     rows: list[Place]
     heap: list[HeapPlace] = []
+    waiting: list[tuple[Name, Count, Count]] = []
 
 
 class Large(_Record, tag="large"):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 # A part of what grew may lie elsewhere, and something may have been there before.
 _LOW, _HIGH = 0.4, 2.5
-# The same where there is more to doubt: objects that come one with each that is counted, and what a full container has.
-_FEW, _MANY = 0.8, 1.6
 # What a counter counts for each object that comes with it: a child has up to eight descriptors or threads.
 _LEAST_EACH, _MOST_EACH = 0.5, 8.0
 
@@ -30,12 +28,3 @@ def comes_with(counted: float, objects: float) -> bool:
     (True, False, False)
     """
     return objects > 0 and _LEAST_EACH <= counted / objects <= _MOST_EACH
-
-
-def is_close(level: float, grown: float) -> bool:
-    """Whether a level is nearly all that a counter grew by, and little was there before.
-
-    >>> is_close(9.0, 8.0), is_close(3.0, 8.0), is_close(90.0, 8.0), is_close(0.0, 0.0)
-    (True, False, False, False)
-    """
-    return 0 < _FEW * grown <= level <= _MANY * grown

@@ -1,4 +1,4 @@
-"""What one collection at the end names, where memory goes up for long and nothing was counted twice."""
+"""What waits for the collector at the last look, where memory goes up for long."""
 
 from __future__ import annotations
 
@@ -14,21 +14,19 @@ from phaseprof.records import Finding
 def teeth(
     *, n: int = 26, every: int = 16, step: float = MIB, freed: float = 9 * MIB, full: int = -1, at: int | None = None
 ) -> tuple[Finding, ...]:
-    """Memory in use that falls after ``every`` generations, and a collection at the last of ``n``."""
+    """Memory in use that falls after ``every`` generations, and a look at the last of ``n``."""
     process = ProcessRun()
     for g in range(n):
         figures = {"malloc_in_use_bytes": 1e8 + step * (g % every), "after_full_collection": float(g == full)}
         process.add(fmt.Metrics(g, g, figures))
     process.add(born("malloc_in_use_bytes", 1, collect=step))
     when = n - 1 if at is None else at
-    for subject, asked, gone in (
-        ("count/app.Idle", 9, 0), ("count/list", 900, 60), ("count/app.Rollout", 30, 28), ("storages", 60, 56),
-    ):  # fmt: skip
-        process.add(fmt.Collected(n, when, subject, asked, gone, int(freed)))
+    waits = [("list", 60, int(0.9 * freed)), ("app.Rollout", 28, int(0.1 * freed))]
+    process.add(fmt.Places(n, when, when, 0, [], waiting=waits if freed else []))
     return find_leaks(process)
 
 
-def test_what_it_frees_is_named_with_its_phase() -> None:
+def test_what_waits_is_named_with_its_phase() -> None:
     (finding,) = teeth()
 
     assert (finding.verdict, finding.kind, finding.subject, finding.phase) == ("leak", "garbage", "Rollout", "collect")
@@ -36,7 +34,7 @@ def test_what_it_frees_is_named_with_its_phase() -> None:
     assert finding.advice.startswith("Only a full collection frees these reference cycles")
     assert finding.summary == (
         "Dead cycles of Rollout created in collect leak: +1.00 MiB a generation since generation 0 "
-        "(a collection at the end freed 9.00 MiB, and 28 of 30 that were asked)"
+        "(9.00 MiB waited for the collector at the last look, 28 of these among it)"
     )
 
 
@@ -46,7 +44,7 @@ def test_where_nothing_is_collected_at_all_it_is_named_as_well() -> None:
     assert (finding.kind, finding.subject, finding.slope) == ("garbage", "Rollout", MIB)
 
 
-def test_what_it_does_not_free_stays_unexplained() -> None:
+def test_what_does_not_wait_stays_unexplained() -> None:
     (finding,) = teeth(every=99, freed=5 * MIB)
 
     assert (finding.kind, finding.subject) == ("native", None)
@@ -58,7 +56,7 @@ def test_teeth_must_be_long_and_the_newest_seen_to_rise(every: int, n: int, is_t
 
 
 @pytest.mark.parametrize(("freed", "is_told"), [(3.5, False), (3.7, True), (22.4, True), (22.6, False), (0, False)])
-def test_it_must_free_about_as_much_as_the_tooth_rose_by(freed: float, is_told: bool) -> None:
+def test_about_as_much_must_wait_as_the_tooth_rose_by(freed: float, is_told: bool) -> None:
     """The newest tooth rose by 9 MiB."""
     assert bool(teeth(freed=freed * MIB)) is is_told
 
@@ -72,7 +70,7 @@ def test_a_program_that_collects_by_itself_has_no_leak() -> None:
     assert teeth(full=16) == ()
 
 
-def test_a_collection_of_an_earlier_look_says_nothing_of_the_newest_tooth() -> None:
+def test_an_earlier_look_says_nothing_of_the_newest_tooth() -> None:
     assert teeth(at=20) == ()
 
 

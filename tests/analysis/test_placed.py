@@ -40,12 +40,14 @@ def run(*rows: fmt.Place, memory: Curve | None = None) -> list[tuple[str, ...]]:
         (place(direct=(), inside=(("list", 0, 5000),)), "container", "list"),
         (place(direct=(), inside=(("numpy.ndarray", 0, 5000),), kind="numpy.ndarray"), "arrays", "ndarray"),
         (place(steps=["unreachable", "(Rollout)"], direct=()), "garbage", "ndarray"),
+        (place(steps=["outside Python"], direct=(), inside=(TENSORS,), graphs=2), "autograd graph", "Tensor"),
+        (place(steps=["outside Python"], direct=(), inside=(TENSORS,)), "tensors", "Tensor"),
     ],
 )
 def test_what_came_is_named_by_what_lies_directly_there_unless_that_only_carries(
     given: fmt.Place, kind: str, subject: str
 ) -> None:
-    assert name_growth(given) == (kind, subject)
+    assert name_growth(given)[:2] == (kind, subject)
 
 
 def test_the_place_names_what_a_counter_shows() -> None:
@@ -83,16 +85,32 @@ def test_each_good_part_of_the_growth_is_told() -> None:
     ]  # fmt: skip
 
 
-def test_a_small_leak_that_was_found_otherwise_hides_no_place() -> None:
-    key = "container/list@7f"
-    names = ("module __main__.names (list, 82)", "[-1] float")
-    small = (held(key, names, item="float", each=82 * 200, length=82), born(key, 1, log=60))
-    process = record(
-        {"malloc_in_use_bytes": rising(MIB, 1e8), key: rising(60)},
-        [*small, fmt.Places(0, LAST, LAST - 10, 10 * MIB, [place()])],
-    )
+def test_a_small_leak_of_pythons_own_is_told_beside_a_large_one() -> None:
+    small = place(60 * 600, steps=["module __main__.names (list)"], direct=(("float", 600, 0),), inside=())
+    looks = fmt.Places(0, LAST, LAST - 10, MIB, [small])
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8), "python_blocks": rising(60)}, [looks])
 
-    assert {f.kind for f in find_leaks(process)} == {"objects", "container"}
+    assert [(f.kind, *f.holder) for f in find_leaks(process, least_bytes=None)] == [
+        ("container", "module __main__.names (list)"), ("native",),
+    ]  # fmt: skip
+
+
+def test_a_single_look_names_where_about_as_much_lies_as_memory_grew_by() -> None:
+    model = place(90 * MIB, steps=["module __main__.model (Net)"])
+    looks = fmt.Places(0, LAST, LAST, 110 * MIB, [model, place(18 * MIB)])
+
+    (finding,) = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [looks]))
+
+    assert (finding.verdict, finding.kind, finding.holder) == ("leak", "objects", tuple(ROLLOUTS))
+    assert finding.summary.endswith("seen once: about as much lies there as memory grew by")
+
+
+def test_what_cpp_holds_of_graphs_hangs_from_the_tensor_that_keeps_them() -> None:
+    steps = ["outside Python", "(Tensor)"]
+    tensors = place(9 * MIB, steps=steps, direct=(), inside=(TENSORS,), graphs=10, kind="torch.Tensor")
+    keeper = fmt.Place(["module __main__.agent (Agent)", ".hidden (Tensor)"], "torch.Tensor", 1, 0, 1, [], [])
+
+    assert run(tensors, keeper) == [("autograd graph", "Tensor", *keeper.steps)]
 
 
 def test_graphs_are_named_where_the_bytes_are_the_allocators() -> None:
@@ -142,11 +160,30 @@ def test_what_the_profiler_makes_is_not_named() -> None:
     assert run(place(direct=(("phaseprof.native.table.Root", 9, 9 * MIB),))) == [("native", "")]
 
 
-def test_a_buffer_that_fills_up_is_no_leak_where_a_place_shows_it() -> None:
-    key = "count/app.Rollout"
-    steps = ("module __main__.trainer (Trainer)", ".rollouts (deque, 32)")
-    fills = held(key, steps, item="app.Rollout", container="collections.deque", length=32, bound=100, bound_length=32)
-    looks = fmt.Places(0, LAST, LAST - 10, 10 * MIB, [place(steps=[steps[0], ".rollouts (deque)"])])
-    process = record({"malloc_in_use_bytes": rising(MIB, 1e8), key: rising(1)}, [fills, looks])
+@pytest.mark.parametrize(
+    ("bound", "length", "verdict"), [(100, 32, "filling"), (100, 100, "plateau"), (-1, 32, "leak")]
+)
+def test_a_bound_that_the_place_shows_makes_it_filling(bound: int, length: int, verdict: str) -> None:
+    rollouts = place()
+    rollouts.bound, rollouts.length = bound, length
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [fmt.Places(0, LAST, LAST - 10, 10 * MIB, [rollouts])])
 
-    assert {finding.verdict for finding in find_leaks(process)} == {"filling"}
+    assert {finding.verdict for finding in find_leaks(process)} == {verdict}
+
+
+def test_a_watched_class_is_told_beside_a_larger_leak() -> None:
+    key = "watched/Env"
+    envs = held(key, ["module __main__.pool (list, 20)", "[-1] Env"], item="app.Env")
+    looks = fmt.Places(0, LAST, LAST - 10, 10 * MIB, [place()])
+    counters = {"malloc_in_use_bytes": rising(MIB, 1e8), key: rising(1)}
+    process = record(counters, [fmt.Watch("Env"), envs, born(key, 2, step=2.0), looks])
+
+    assert {finding.subject for finding in find_leaks(process)} == {"Env", "Rollout"}
+
+
+@pytest.mark.parametrize(("n_graphs", "kind"), [(LAST, "autograd graph"), (LAST - 1, "native")])
+def test_a_single_look_names_graphs_where_as_many_are_kept_as_generations_passed(n_graphs: int, kind: str) -> None:
+    losses = fmt.Place([*ROLLOUTS, "[...] (Tensor)"], "torch.Tensor", n_graphs, 0, n_graphs, [], [])
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [fmt.Places(0, LAST, LAST, 110 * MIB, [losses])])
+
+    assert [finding.kind for finding in find_leaks(process)] == [kind]

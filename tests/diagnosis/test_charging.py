@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import types
 from collections import deque
@@ -11,7 +12,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phaseprof.diagnosis.charging import Growth, Kept, charge
+from phaseprof.diagnosis.charging import Growth, Kept, charge, keeper_of_graphs, seen_once, waiting
 from phaseprof.native.places import read_places, resolve
 
 
@@ -122,6 +123,41 @@ def test_shares_add_up(kept: list[int], dropped: int, piled: int, size: int) -> 
 
     came = sum(growth.n_bytes for growth in charge(Kept(before), after, least_bytes=-(10**9), most=len(after)))
     assert came == int(after.own_bytes.sum()) - int(before.own_bytes.sum())
+
+
+def test_a_single_look_charges_what_is_many_to_what_holds_it() -> None:
+    trainer = Trainer()
+    trainer.environments += [Agent() for _ in range(40)]
+    table = read_places({"trainer": trainer})
+
+    grown = charge(seen_once(table), table, least_bytes=1000, most=3)
+
+    assert [path_to(trainer, one)[-1] for one in grown] == ["environments", "table", "agents"]
+
+
+class Ring:
+    def __init__(self) -> None:
+        self.itself, self.weights = self, np.zeros(3000)
+
+
+def test_rings_that_no_root_reaches_wait() -> None:
+    was_on = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(5):
+            Ring()
+        waits = {part.type_name.rpartition(".")[2]: part for part in waiting(read_places())}
+    finally:
+        if was_on:
+            gc.enable()
+
+    assert waits["Ring"].n_objects == 5
+    assert waits["ndarray"].n_bytes >= 5 * 24_000
+
+
+def test_what_no_tensor_keeps_has_no_graphs() -> None:
+    assert keeper_of_graphs(read_places({"trainer": Trainer()})) is None
 
 
 def test_a_module_that_is_imported_is_no_growth() -> None:

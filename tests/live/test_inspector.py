@@ -127,7 +127,7 @@ def test_arrays_in_untracked_tuples_are_found() -> None:
     finding = only("arrays_in_untracked_tuples")
 
     assert (finding["kind"], finding["subject"], finding["phase"]) == ("arrays", "ndarray", "collect")
-    assert finding["slope"] == pytest.approx(4 * 4000 * 8)
+    assert finding["slope"] == pytest.approx(4 * 4000 * 8, rel=0.02)
     assert ".by_step (dict, " in " ".join(finding["holder"])
 
 
@@ -155,18 +155,15 @@ def test_growth_is_seen_although_our_collection_took_it_away() -> None:
 SMALL = "0.02"
 
 
-def test_what_goes_up_in_long_teeth_is_named_by_one_collection_at_the_end() -> None:
-    """No census of so large a heap fits into the budget."""
-    finding = only("dead_cycles_in_long_teeth", SMALL)
-    rows = run("dead_cycles_in_long_teeth", SMALL)["collected"]
-    asked, freed = next((asked, freed) for key, asked, freed in rows if key == "count/__main__.Episode")
+def test_what_goes_up_in_long_teeth_is_named_by_what_waits_at_the_end() -> None:
+    """No census of so large a heap fits into the budget; counters are read often enough to show the teeth."""
+    finding = only("dead_cycles_in_long_teeth", "0.04")
 
     assert (finding["verdict"], finding["kind"], finding["subject"], finding["phase"]) == (
         "leak", "garbage", "Episode", "rollout",
     )  # fmt: skip
-    assert freed == asked > 5
     assert 150_000 < finding["slope"] < 200_000
-    assert f"and {freed} of {freed} that were asked)" in finding["summary"]
+    assert "waited for the collector at the last look" in finding["summary"]
 
 
 def test_threads_are_named_by_one_look_at_the_end() -> None:
@@ -181,7 +178,7 @@ def test_objects_are_named_by_one_look_at_the_end() -> None:
 
     assert (finding["kind"], finding["subject"], finding["phase"]) == ("objects", "Scene", "collect")
     assert ".episodes (list, 70)" in " ".join(finding["holder"])
-    assert "named from a single look at the end" in finding["summary"]
+    assert "seen once" in finding["summary"]
 
 
 def test_what_is_held_in_long_teeth_is_not() -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from phaseprof import Profiler, load
-from phaseprof.live.placing import in_words
+from phaseprof.live.placing import bound_of_path, in_words
 from phaseprof.native.extension import extension
 from phaseprof.native.table import PathStep
+from phaseprof.probes.shared_memory import describe_segments
 from phaseprof.recording import format as fmt
 
 pytestmark = pytest.mark.skipif(extension() is None, reason="looks in Python are left to small heaps")
@@ -40,7 +42,7 @@ def test_what_grew_is_recorded_with_its_path(tmp_path: Path) -> None:
 
     assert told is not None
     place = max(told.rows, key=lambda row: row.bytes)
-    assert place.steps[-2:] == [place.steps[-2], ".rollouts (list)"]
+    assert place.steps[-2:] == [place.steps[-2], ".rollouts (list, 14)"]
     assert place.steps[-2].endswith("local trainer (Trainer)")
     assert place.bytes >= (told.g - told.since - 1) * 160_000
     assert place.direct[0][0] == "numpy.ndarray"
@@ -79,3 +81,27 @@ IN_MODULE, IN_FRAME = ("module", "root", "app", ""), ("frame", "root", "train.py
 )
 def test_a_path_in_words(steps: list[tuple[str, str, str, str]], words: list[str]) -> None:
     assert in_words([PathStep(*step) for step in steps]) == words
+
+
+def test_what_looks_keep_is_no_segment_of_the_program() -> None:
+    before, profiler = len(describe_segments()), Profiler(budget=None)
+    for g in range(8):
+        with profiler.generation(g), profiler.phase("collect"):
+            pass
+    n_segments = len(describe_segments())
+    profiler.close()
+
+    assert n_segments <= before
+
+
+@pytest.mark.parametrize(
+    ("last", "bound"),
+    [
+        (("list", "attribute", "items", "", 100, 32), 100), (("numpy.ndarray", "item", "3"), -1),
+        (("dict", "referent", "1"), 100),
+    ],
+)
+def test_what_grows_inside_an_item_has_no_bound(last: tuple[Any, ...], bound: int) -> None:
+    steps = [PathStep("module", "root", "app"), PathStep("collections.deque", "attribute", "recent", "", 100, 32)]
+
+    assert bound_of_path([*steps, PathStep(*last)])[0] == bound

@@ -7,11 +7,11 @@ import heapq
 import itertools
 import threading
 import types
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phaseprof.probes.holding import reading
+from phaseprof.probes.holding.bounds import bound_of
 from phaseprof.probes.holding.edges import LRU_CACHE
 from phaseprof.probes.holding.graph import Node, ancestors
 from phaseprof.probes.holding.roots import BOOKKEEPING
@@ -30,11 +30,6 @@ _NO_CONTAINER_ALONE, _BOUNDED_ALONE = 3.0, 5.0
 _FRAME_CHAIN = 4.0
 # What keeps its own parts in tuples and dictionaries that nobody wrote down.
 _WITH_INSIDES = (types.FunctionType, functools.partial, LRU_CACHE)
-_CAPACITY_NAMES = frozenset(
-    {"capacity", "maxlen", "max_len", "max_length", "max_size", "maxsize", "buffer_size", "max_entries", "max_items"}
-)
-# From here on a capacity says "as many as you like": the largest of a semaphore, which queues of processes declare.
-_NO_BOUND = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -221,28 +216,4 @@ def _owner(nodes: tuple[Node, ...], at: int) -> object:
 
 
 def _bound(container: Node | None, owner: object) -> tuple[int | None, int | None]:
-    """Return the capacity and the length of a container: its own, or one that its owner declares."""
-    if container is None:
-        return None, None
-    obj = container.obj
-    if type(obj) is LRU_CACHE:
-        entries, maximum = lru_entries(obj)
-        return maximum, entries if maximum is not None else None
-    size = reading.length(obj) or 0
-    if issubclass(type(obj), deque):
-        maximum = vars(deque)["maxlen"].__get__(obj)
-        if maximum is not None:
-            return maximum, size
-    for holder in (obj, owner):
-        declared = _declared(holder)
-        if declared is not None and declared >= size:
-            return declared, size
-    return None, None
-
-
-def _declared(owner: object) -> int | None:
-    if owner is None or reading.is_one_of(owner, (*reading.CONTAINER_BASES, types.FrameType)):
-        return None
-    named = {**(reading.instance_namespace(owner) or {}), **dict(reading.slots(owner))}
-    found = [v for n, v in named.items() if type(n) is str and type(v) is int and n.strip("_") in _CAPACITY_NAMES]
-    return min((value for value in found if 0 < value < _NO_BOUND), default=None)
+    return (None, None) if container is None else bound_of(container.obj, owner)

@@ -109,7 +109,7 @@ def instance_namespace(obj: object) -> dict[str, object] | None:
 def slots(obj: object) -> Iterator[tuple[str, object]]:
     """Yield the name and value of every filled slot (``__slots__`` and C members)."""
     for cls in class_bases(type(obj)):
-        for name, member in class_attributes(cls).items():
+        for name, member in list(class_attributes(cls).items()):
             if type(member) is types.MemberDescriptorType and name not in ("__dict__", "__weakref__"):
                 try:
                     yield name, member.__get__(obj, type(obj))
