@@ -664,6 +664,7 @@ find_others(Generation *generations, const Marks *marks, const Set *known, Objec
                 failed = put_object(&open[i]->found, OBJECT_OF(at)) < 0;
             }
             open[i]->at = NEXT(at);
+            PREFETCH(open[i]->at);
         }
     }
     for (size_t head = 0; head < N_GENERATIONS && !failed; head++) {
