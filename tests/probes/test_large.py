@@ -55,6 +55,17 @@ def test_strings_buffers_and_tables_are_listed():
     del holder
 
 
+def test_what_a_module_holds_is_listed_though_its_namespace_is_not_tracked():
+    module = types.ModuleType("constants")
+    vars(module).update(weights=np.zeros(MIN // 8), name=bytes(MIN))
+    assert not gc.is_tracked(vars(module))
+
+    found = {o.type_name for o in large_objects(MIN)}
+
+    assert {"numpy.ndarray", "bytes"} <= found
+    del module
+
+
 def test_largest_come_first_and_the_limit_holds():
     kept = [bytes(MIN), bytes(2 * MIN), bytes(3 * MIN)]
 
