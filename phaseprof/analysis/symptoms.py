@@ -217,7 +217,7 @@ def _judge(process: ProcessRun, key: str, series: Series) -> Judgement | None:
         asked = {c.g for c in process.collected if c.asked > 0 and c.subject == _filed(key)}
         values = without_our_collections(series, sorted(asked))
     elif ours and key in LEVELS:  # what they take off is more than the suspects' part: no mending
-        begin, end = _telling_stretch(generations, ours)
+        begin, end = _telling_stretch(generations, [g for g in ours if _fell_after(series, g)])
         generations, values = generations[begin:end], values[begin:end]
     if not any(map(lt, values, values[1:])):
         return None  # what never rises is at rest: no need to ask how it falls
@@ -243,6 +243,12 @@ def _telling_stretch(generations: Sequence[int], collections: Sequence[int]) -> 
     stretches = list(pairwise(cuts))
     newest = stretches[-1]
     return newest if newest[1] - newest[0] >= ENOUGH else max(stretches, key=lambda cut: cut[1] - cut[0])
+
+
+def _fell_after(series: Series, generation: int) -> bool:
+    """Whether a level is lower at the reading after a collection of ours than at the one before."""
+    at = bisect_right(series.generations, generation)
+    return 0 < at < len(series) and series.values[at] < series.values[at - 1]
 
 
 def without_our_collections(series: Series, collections: Sequence[int]) -> list[float]:

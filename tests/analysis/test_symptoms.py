@@ -247,3 +247,11 @@ def test_what_seemed_dead_and_a_collection_did_not_free_is_no_evidence(freed: in
 
 def test_without_births_there_is_no_phase() -> None:
     assert symptom(EPISODES).phase() is None
+
+
+def test_a_collection_of_ours_that_took_nothing_leaves_a_level_whole() -> None:
+    """Cut there, the readings after it would be too few to tell the teardown at the end from a sawtooth."""
+    taken_down = record({"malloc_in_use_bytes": lambda g: 1e8 + (0 if g == LAST else 5e6 * g)})
+    taken_down.add(fmt.Collected(LAST, LAST - 9, "count/list", 6, 0, 0))
+
+    assert find_symptoms(taken_down)["malloc_in_use_bytes"].judgement.verdict == "leak"
