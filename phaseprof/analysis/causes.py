@@ -299,7 +299,7 @@ def _adopt_orphans(causes: list[Cause]) -> list[Cause]:
 
 def _belongs(orphan: Cause, home: Cause) -> bool:
     if all(key.startswith("count/") and carries(s) for key, s in orphan.symptoms.items()):
-        return any(s.judgement.verdict == "leak" for s in home.symptoms.values())
+        return _leaks(home) or not _leaks(orphan)
     of_tensors = all(map(_is_memory, orphan.symptoms.values())) and any(map(_is_memory, home.symptoms.values()))
     if home.keeps_contexts and all(map(_is_of_graph, orphan.symptoms.values())):
         # The graph hangs from its node, which the nodes' own C++ objects do not show.

@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
+from phaseprof.native.extension import extension
 from phaseprof.recording.model import OUTSIDE
 
 pytest.importorskip("numpy")
 
 HERE = Path(__file__).resolve().parent
+in_c = pytest.mark.skipif(extension() is None, reason="a look by place at so large a heap takes too long in Python")
 
 
 @functools.cache
@@ -155,6 +157,7 @@ def test_growth_is_seen_although_our_collection_took_it_away() -> None:
 SMALL = "0.02"
 
 
+@in_c
 def test_what_goes_up_in_long_teeth_is_named_by_what_waits_at_the_end() -> None:
     """No census of so large a heap fits into the budget; counters are read often enough to show the teeth."""
     finding = only("dead_cycles_in_long_teeth", "0.04")
@@ -173,6 +176,7 @@ def test_threads_are_named_by_one_look_at_the_end() -> None:
     assert ".episodes (list, 14)" in " ".join(finding["holder"])
 
 
+@in_c
 def test_objects_are_named_by_one_look_at_the_end() -> None:
     finding = only("kept_in_a_large_heap", SMALL)
 
