@@ -6,6 +6,7 @@ found already accounts for it; where both belong together, the counter's kind an
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -218,9 +219,24 @@ def _native(
         _unexplained(process, symptoms, symptom, kind, rate, horizon)
         for symptom, kind, rate in (_beyond_objects(process, symptoms, known), _blocks(symptoms, known))
         if symptom is not None
+        and _has_risen(symptom) >= COUNTER_BYTES
         and horizon.is_felt(rate, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key)
     ]
     return sorted(found, key=lambda finding: not finding.holder)[:1]
+
+
+def _has_risen(symptom: Symptom) -> float:
+    """The bytes that a counter rose by since its growth began, to its highest reading, each generation counted whole.
+
+    Example: an import in the middle of a short run makes the slope steeper than what there was to climb.
+    """
+    generations, values = symptom.evidence.generations, symptom.evidence.values
+    begin = bisect_left(generations, symptom.judgement.since or 0)
+    begin = min(begin, len(values) - 1)
+    top = max(range(begin, len(values)), key=values.__getitem__)
+    turns = max(1, generations[top] - generations[begin])
+    unit = BLOCK_BYTES if symptom.key == "python_blocks" else 1.0
+    return unit * (values[top] - values[begin]) * (turns + 1) / turns
 
 
 def explained_memory(process: ProcessRun, symptoms: Mapping[str, Symptom], horizon: Horizon) -> list[Finding]:

@@ -83,6 +83,11 @@ class Share:
         return (n, "objects/generation") if n >= COUNTED else (self.bytes_slope, "bytes/generation")
 
     @property
+    def may_be_told(self) -> bool:
+        """Whether one look at it may name it: rings may be waiting by chance, and C holds types of every library."""
+        return self.kind != GARBAGE and (bool(self.holder) or self.kind in ("tensors", "arrays", "autograd graph"))
+
+    @property
     def names(self) -> bool:
         """Whether it says something: plumbing that nobody holds is anybody's."""
         return self.kind != "container" or bool(self.holder)
@@ -183,7 +188,7 @@ def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: s
         return None
     turns = told.g + 1
     grown = memory.rate * (told.g - (memory.symptom.judgement.since or 0))
-    fitting = [one for one in shares(process) if one.names and accounts_for(turns * one.bytes_slope, grown)]
+    fitting = [one for one in shares(process) if one.may_be_told and accounts_for(turns * one.bytes_slope, grown)]
     best = min(fitting, key=lambda one: (one.kind == "container", not one.holder, -one.bytes_slope), default=None)
     where = "about as much lies there as memory grew by"
     if best is None:

@@ -131,7 +131,8 @@ class PlaceWatch:
             grown = charge(before.table, table, least_bytes=_LEAST_BYTES, most=_MOST_PLACES)
             self._record(grown, table, generation, before)
         elif is_last:
-            self._record(charge(seen_once(table), table, least_bytes=_LEAST_BYTES, most=_MOST_ONCE), table, generation)
+            there = charge(seen_once(table), table, least_bytes=_LEAST_BYTES, most=_MOST_ONCE)
+            self._record(_without_libraries(there, table), table, generation)
         if not is_last:
             self._looks.append(_Look(generation, Kept(table), int(table.own_bytes.sum())))
             OWN_MAPPINGS.add(self._looks[-1].table.address)
@@ -169,6 +170,22 @@ def _row(growth: Growth, steps: Sequence[PathStep]) -> fmt.Place:
         in_words(steps), growth.type_name, growth.n_places, growth.n_bytes, growth.n_graph, _parts(growth.direct),
         _parts(growth.inside), bound, length,
     )  # fmt: skip
+
+
+def _without_libraries(there: Sequence[Growth], table: PlaceTable) -> list[Growth]:
+    """Leave out libraries' tables of their own types, which are there from the import on."""
+    parents = dict(zip(table.place.tolist(), table.parent.tolist(), strict=True))
+
+    def is_of_library(growth: Growth) -> bool:
+        place = growth.place
+        while parents.get(place):
+            place = parents[place]
+        root = table.roots.get(place)
+        if root is None or root.kind != MODULE or not suspicion.is_installed(root.name):
+            return False
+        return all(suspicion.is_installed(part.type_name) for part in (*growth.direct, *growth.inside))
+
+    return [growth for growth in there if not is_of_library(growth)]
 
 
 def bound_of_path(steps: Sequence[PathStep]) -> tuple[int, int]:

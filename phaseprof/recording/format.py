@@ -188,10 +188,7 @@ class Holder(_Record, tag="holder"):
 
 
 class Collected(_Record, tag="collected"):
-    """A confirming collection freed ``freed`` of ``asked`` suspects of ``subject``, and ``freed_bytes`` in all.
-
-    Where it was made at the end without a suspect, because memory goes up for long, all objects of the type were asked.
-    """
+    """A confirming collection freed ``freed`` of ``asked`` suspects of ``subject``, and ``freed_bytes`` in all."""
 
     t: Time
     g: Ordinal

@@ -187,3 +187,11 @@ def test_a_single_look_names_graphs_where_as_many_are_kept_as_generations_passed
     process = record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [fmt.Places(0, LAST, LAST, 110 * MIB, [losses])])
 
     assert [finding.kind for finding in find_leaks(process)] == [kind]
+
+
+@pytest.mark.parametrize("steps", [["unreachable", "(Rollout)"], ["outside Python", "(Rollout)"]])
+def test_a_single_look_names_nothing_that_waits_or_that_only_c_holds(steps: list[str]) -> None:
+    looks = fmt.Places(0, LAST, LAST, 110 * MIB, [place(18 * MIB, steps=steps, inside=(("app.Rollout", 10, 480),))])
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [looks])
+
+    assert [finding.kind for finding in find_leaks(process)] == ["native"]

@@ -158,15 +158,13 @@ SMALL = "0.02"
 
 
 @in_c
-def test_what_goes_up_in_long_teeth_is_named_by_what_waits_at_the_end() -> None:
-    """No census of so large a heap fits into the budget; counters are read often enough to show the teeth."""
+def test_what_goes_up_in_long_teeth_is_named() -> None:
+    """By what waits at the last look, or by censuses, where the budget has room for two of so large a heap."""
     finding = only("dead_cycles_in_long_teeth", "0.04")
 
     assert (finding["verdict"], finding["kind"], finding["subject"], finding["phase"]) == (
         "leak", "garbage", "Episode", "rollout",
     )  # fmt: skip
-    assert 150_000 < finding["slope"] < 200_000
-    assert "waited for the collector at the last look" in finding["summary"]
 
 
 def test_threads_are_named_by_one_look_at_the_end() -> None:
