@@ -243,9 +243,14 @@ def _is_collected(process: ProcessRun, began: int | None) -> bool:
 
 
 def phase_of(process: ProcessRun, share: Share) -> str | None:
-    """Return the phase in which most of what came at a place was born, where it was followed from birth."""
-    filed = {_FILED.get(share.kind, ""), f"watched/{share.subject}"}
-    if not is_plumbing(share.type_name):  # lists and dicts are born everywhere
+    """Return the phase in which most of what came at a place was born, where it was followed from birth.
+
+    Tensors of all kinds are followed as one type, so that says nothing of those with a graph.
+    """
+    filed = {f"watched/{share.subject}"}
+    if share.kind in _FILED:
+        filed.add(_FILED[share.kind])
+    elif not is_plumbing(share.type_name):  # lists and dicts are born everywhere
         filed.add(f"count/{share.type_name}")
     for births in reversed(process.births):
         if births.subject in filed and births.phases:
