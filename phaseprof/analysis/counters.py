@@ -356,7 +356,8 @@ def _unexplained(
 ) -> Finding:
     """A finding that only an allocator's counter shows, with what a single look names, if it names something."""
     finding = replace(_plain(process, counter, kind, horizon), eta_s=horizon.seconds_left(rate))
-    once = explain_once(process, Memory(counter, rate), horizon, finding.phase)
+    blocks_rate = rate if counter.key == "python_blocks" else 0.0
+    once = explain_once(process, Memory(counter, rate, blocks_rate), horizon, finding.phase)
     if once is not None:
         return once
     buffers = sum(s.judgement.slope for key, s in symptoms.items() if key.startswith("untracked/") and s.rises)

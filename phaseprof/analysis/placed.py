@@ -58,6 +58,7 @@ class Share:
         objects: type -> objects a generation that came, of those directly in the place and below it.
         is_plain: a container of numbers or lines of text.
         bound, length: capacity of the container at the place, and how many lie in it; -1 where it has none.
+        was_rehashed: the table of a dict or a set is all that became larger, unless numbers or text came into it.
     """
 
     kind: str
@@ -70,6 +71,7 @@ class Share:
     is_plain: bool = False
     bound: int = -1
     length: int = -1
+    was_rehashed: bool = False
 
     @property
     def is_full(self) -> bool:
@@ -109,6 +111,10 @@ class Memory:
     blocks_rate: float = 0.0
     units: Mapping[str, float] = field(default_factory=dict)
 
+    def may_be(self, share: Share) -> bool:
+        """Whether a place may have brought growth: a larger table alone moves no block of Python's own allocator."""
+        return share.names and not (share.was_rehashed and self.blocks_rate <= 0)
+
     def is_part(self, n_bytes: float) -> bool:
         """Whether a part of the growth is a finding of its own: a fifth of all, or most of what is Python's own."""
         return n_bytes >= SHARE * self.rate or n_bytes >= MOSTLY * self.blocks_rate > 0
@@ -128,8 +134,7 @@ def shares(process: ProcessRun) -> list[Share]:
     if told is None:
         return []
     turns = told.g - told.since or told.g + 1
-    rows = [place for place in told.rows if place.bytes > 0 and place.steps and not _was_rehashed(place)]
-    every = [_share(place, turns) for place in rows]
+    every = [_share(place, turns) for place in told.rows if place.bytes > 0 and place.steps]
     keeper = next((tuple(row.steps) for row in told.rows if row.graphs and not row.bytes), ())
     contexts = next((one.holder for one in every if one.holder and one.type_name.startswith(CONTEXTS)), keeper)
     # What C++ alone holds of a graph hangs from its nodes: a context is one, and a tensor with a graph keeps them.
@@ -156,7 +161,8 @@ def _share(place: fmt.Place, turns: int) -> Share:
         objects[name] = max(objects.get(name, 0.0), n / turns)
     slopes = place.bytes / turns, place.graphs / turns
     is_plain = kind == "container" and bool(place.direct) and _short(place.direct[0][0]) in PLAIN_ITEMS
-    return Share(kind, subject, type_name, holder, *slopes, objects, is_plain, place.bound, place.length)
+    rehashed = _was_rehashed(place)
+    return Share(kind, subject, type_name, holder, *slopes, objects, is_plain, place.bound, place.length, rehashed)
 
 
 def explain(process: ProcessRun, memory: Memory, horizon: Horizon, phase: str | None) -> list[Finding]:
@@ -173,7 +179,7 @@ def explain(process: ProcessRun, memory: Memory, horizon: Horizon, phase: str | 
     if any(share.holder for share in graphs):  # what C++ alone holds, such as saved parameters, the graphs have saved
         every = [share for share in every if share.holder or share.kind != "tensors"]
         graphs = [share for share in graphs if share.holder]
-    chosen = [share for share in every if share.names and memory.is_part(share.bytes_slope)]
+    chosen = [share for share in every if memory.may_be(share) and memory.is_part(share.bytes_slope)]
     left = memory.rate - sum(share.bytes_slope for share in every)
     if graphs and left >= SHARE * memory.rate:
         heaviest = max(graphs, key=lambda share: share.graphs_slope)
@@ -188,7 +194,8 @@ def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: s
         return None
     turns = told.g + 1
     grown = memory.rate * (told.g - (memory.symptom.judgement.since or 0))
-    fitting = [one for one in shares(process) if one.may_be_told and accounts_for(turns * one.bytes_slope, grown)]
+    told_once = [one for one in shares(process) if one.may_be_told and memory.may_be(one)]
+    fitting = [one for one in told_once if accounts_for(turns * one.bytes_slope, grown)]
     best = min(fitting, key=lambda one: (one.kind == "container", not one.holder, -one.bytes_slope), default=None)
     where = "about as much lies there as memory grew by"
     if best is None:

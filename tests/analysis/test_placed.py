@@ -195,3 +195,11 @@ def test_a_single_look_names_nothing_that_waits_or_that_only_c_holds(steps: list
     process = record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [looks])
 
     assert [finding.kind for finding in find_leaks(process)] == ["native"]
+
+
+def test_a_dict_of_text_is_named_where_blocks_of_pythons_own_come_with_its_table() -> None:
+    """Texts and numbers are part of what holds them; a table that is only larger moves no block."""
+    table = place(10 * MIB, direct=(), inside=(("dict", 0, 10 * MIB),), kind="dict")
+    process = record({"python_blocks": rising(5000, 6e5)}, [fmt.Places(0, LAST, LAST - 10, 10 * MIB, [table])])
+
+    assert [(f.kind, f.subject, f.holder) for f in find_leaks(process)] == [("container", "dict", tuple(ROLLOUTS))]
