@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gc
 import os
+import signal
 import subprocess
 import sys
 
@@ -41,6 +42,7 @@ def in_child(name: str, n_generations: int) -> str:
             capture_output=True,
             text=True,
             timeout=300,
+            start_new_session=True,
             check=False,
         )
     except subprocess.TimeoutExpired:
@@ -59,7 +61,7 @@ def main() -> int:
     if options.child:
         n_rows, others = compare(cases[options.case], options.generations)
         print(f"{n_rows:,} places, {len(others)} differ {others[:3] or ''}", flush=True)
-        os._exit(0)  # what the case leaves running ends here
+        os.killpg(0, signal.SIGKILL)  # what the case leaves running, processes of its own too
     n_wrong = 0
     for name in (name for name in cases if options.case in name):
         answer = in_child(name, options.generations)
