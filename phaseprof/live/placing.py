@@ -88,6 +88,8 @@ class PlaceWatch:
 
     def finish(self, generation: int) -> None:
         """Make the last look; without one to compare it with it tells where the heap lies.  Charged by the caller."""
+        if len(self._looks) == 1 and self._looks[0].generation == generation:
+            self.abandon()  # there is nothing to compare with yet, so this one is recorded as seen once
         if not self._looks or generation > self._looks[-1].generation:
             self._look(generation, is_last=True)
 

@@ -11,6 +11,7 @@ import pytest
 
 from phaseprof import Profiler, load
 from phaseprof.live.placing import bound_of_path, in_words
+from phaseprof.live.suspicion import WARM_UP
 from phaseprof.native.extension import extension
 from phaseprof.native.table import PathStep
 from phaseprof.probes.shared_memory import describe_segments
@@ -47,6 +48,17 @@ def test_what_grew_is_recorded_with_its_path(tmp_path: Path) -> None:
     assert place.bytes >= (told.g - told.since - 1) * 160_000
     assert place.direct[0][0] == "numpy.ndarray"
     assert sum(row.bytes for row in told.rows) <= 1.1 * max(told.bytes, place.bytes)
+
+
+def test_a_first_look_in_the_last_generation_is_recorded_as_seen_once(tmp_path: Path) -> None:
+    trainer = Trainer()
+    step, n = lambda: trainer.rollouts.append(np.zeros(20_000)), WARM_UP + 1
+
+    told = run(Profiler(str(tmp_path / "run"), budget=None), step, n)
+
+    assert told is not None
+    assert told.since == told.g == n - 1
+    assert any(row.steps[-1] == f".rollouts (list, {n})" for row in told.rows)
 
 
 def test_where_memory_is_at_rest_little_came(tmp_path: Path) -> None:
