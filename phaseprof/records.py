@@ -39,10 +39,18 @@ COMPANIONS = {
     "descriptors": {"mmap", "socket", "TextIOWrapper", "BufferedReader", "BufferedWriter", "FileIO", "FileHandler"},
 }
 
+# The package's own types, and those of its demonstration program, which is a user's.
+_OWN, _STUDIED = "phaseprof.", "phaseprof.demo."
+
 _INDEX = re.compile(r"\[[^\]]*\]")
 _LENGTH = re.compile(r", [\d,]+( entries)?\)")
 _TIMES = re.compile(r" x[\d,]+$")
 SOME_TIMES = " x…"
+
+
+def is_own_name(type_name: str) -> bool:
+    """Say whether a type of this qualified name is one of phaseprof's, and no program's."""
+    return type_name.startswith(_OWN) and not type_name.startswith(_STUDIED)
 
 
 def without_numbers(step: str) -> str:

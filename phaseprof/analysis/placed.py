@@ -18,7 +18,7 @@ from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import COMPANIONS, CONTEXTS, GARBAGE, Finding, Verdict
+from phaseprof.records import COMPANIONS, CONTEXTS, GARBAGE, Finding, Verdict, is_own_name
 from phaseprof.verdict import judge
 from phaseprof.verdict.levels import accounts_for, comes_with
 from phaseprof.verdict.teeth import GARBAGE_GENERATIONS
@@ -35,7 +35,7 @@ COUNTED = 0.5
 CONTAINERS_BYTES = 64 * 1024.0
 # Containers whose table grows and shrinks by steps, whatever they hold.
 HASHED = frozenset({"dict", "set", "frozenset", "OrderedDict", "defaultdict", "Counter"})
-_UNREACHABLE, _OUTSIDE, _OURS = "unreachable", "outside Python", "phaseprof."
+_UNREACHABLE, _OUTSIDE = "unreachable", "outside Python"
 # Under which name the survivors of a kind are filed.
 _FILED = {"tensors": "storages", "arrays": "arrays", "autograd graph": "graph"}
 # Where the standard library keeps what a counter counts: such a table grows with it, and a thread holds itself.
@@ -141,7 +141,7 @@ def shares(process: ProcessRun) -> list[Share]:
     return [
         replace(one, holder=contexts) if one.kind == "autograd graph" and not one.holder else one
         for one in every
-        if not one.type_name.startswith(_OURS)
+        if not is_own_name(one.type_name)
     ]
 
 

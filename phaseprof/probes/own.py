@@ -13,8 +13,8 @@ from operator import not_
 from types import FrameType
 
 from phaseprof.probes.typeinfo import type_name
+from phaseprof.records import is_own_name
 
-_PREFIX, _STUDIED = "phaseprof.", "phaseprof.demo."
 _PACKAGE_DIR = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")  # noqa: PTH118, PTH120, PTH100 - prefix of co_filename, compared as text
 _STUDIED_DIR = os.path.join(_PACKAGE_DIR, "demo", "")  # noqa: PTH118 - as above
 # Code of the first one is ours, but for that of the second.
@@ -41,8 +41,7 @@ def register(root: object) -> None:
 
 def is_own_type(cls: type) -> bool:
     """Say whether a class is one of phaseprof's; no code of the class runs.  The demonstration program is a user's."""
-    name = type_name(cls)
-    return name.startswith(_PREFIX) and not name.startswith(_STUDIED)
+    return is_own_name(type_name(cls))
 
 
 def is_own_frame(frame: FrameType) -> bool:

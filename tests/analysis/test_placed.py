@@ -158,6 +158,7 @@ def test_a_counter_takes_its_holder_from_where_as_many_objects_came(
 
 def test_what_the_profiler_makes_is_not_named() -> None:
     assert run(place(direct=(("phaseprof.native.table.Root", 9, 9 * MIB),))) == [("native", "")]
+    assert run(place(direct=(("phaseprof.demo.environment.Env", 9, 9 * MIB),))) == [("objects", "Env")]
 
 
 @pytest.mark.parametrize(
