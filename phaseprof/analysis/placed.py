@@ -301,7 +301,7 @@ def name_growth(place: fmt.Place) -> tuple[str, str, str]:
     part = SAVED if place.steps and place.steps[0] == _OUTSIDE else MOSTLY
     if short in TENSORS and place.graphs >= part * sum(n for name, n, _ in place.inside if _is_tensor(name)) > 0:
         return "autograd graph", "Tensor", subject
-    if short in CONTAINERS or is_plumbing(subject):
+    if short in CONTAINERS or (is_plumbing(subject) and short not in TENSORS):
         return "container", _short(place.type), subject
     return KIND_OF_TYPE.get(short, "objects"), short, subject
 

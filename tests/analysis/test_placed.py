@@ -42,6 +42,7 @@ def run(*rows: fmt.Place, memory: Curve | None = None) -> list[tuple[str, ...]]:
         (place(steps=["unreachable", "(Rollout)"], direct=()), "garbage", "ndarray"),
         (place(steps=["outside Python"], direct=(), inside=(TENSORS,), graphs=2), "autograd graph", "Tensor"),
         (place(steps=["outside Python"], direct=(), inside=(TENSORS,)), "tensors", "Tensor"),
+        (place(steps=["outside Python"], direct=(), inside=(STORAGES,), kind=STORAGES[0]), "tensors", "UntypedStorage"),
     ],
 )
 def test_what_came_is_named_by_what_lies_directly_there_unless_that_only_carries(
@@ -158,7 +159,7 @@ def test_a_counter_takes_its_holder_from_where_as_many_objects_came(
 
 def test_what_the_profiler_makes_is_not_named() -> None:
     assert run(place(direct=(("phaseprof.native.table.Root", 9, 9 * MIB),))) == [("native", "")]
-    assert run(place(direct=(("phaseprof.demo.environment.Env", 9, 9 * MIB),))) == [("objects", "Env")]
+    assert run(place(direct=(("phaseprof.demo.environment.Env", 9, 9 * MIB),))) == [("objects", "Env", *ROLLOUTS)]
 
 
 @pytest.mark.parametrize(
