@@ -11,6 +11,7 @@ from phaseprof.recording import format as fmt
 
 ROLLOUTS = ["module __main__.trainer (Trainer)", ".rollouts (list)"]
 TENSORS, NODES = ("torch.Tensor", 10, 9 * MIB), ("app.Node", 100, 6000)
+STORAGES = ("torch.storage.UntypedStorage", 10, 9 * MIB)
 
 
 def place(
