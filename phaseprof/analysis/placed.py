@@ -31,6 +31,8 @@ SAVED = 0.1
 SHARE = 0.2
 # Fewer objects a generation are weighed: a few that grow are no growth in number.
 COUNTED = 0.5
+# Of the run, the part after which a container must have been full for its growth not to be the filling of it.
+LONG_FULL = 0.5
 # What lists, dicts and sets that carry nothing of note must have brought so far: libraries' caches come to less.
 CONTAINERS_BYTES = 64 * 1024.0
 # Containers whose table grows and shrinks by steps, whatever they hold.
@@ -134,7 +136,7 @@ def shares(process: ProcessRun) -> list[Share]:
     if told is None:
         return []
     turns = told.g - told.since or told.g + 1
-    every = [_share(place, turns) for place in told.rows if place.bytes > 0 and place.steps]
+    every = [_share(place, told.since, turns) for place in told.rows if place.bytes > 0 and place.steps]
     keeper = next((tuple(row.steps) for row in told.rows if row.graphs and not row.bytes), ())
     contexts = next((one.holder for one in every if one.holder and one.type_name.startswith(CONTEXTS)), keeper)
     # What C++ alone holds of a graph hangs from its nodes: a context is one, and a tensor with a graph keeps them.
@@ -153,7 +155,7 @@ def _was_rehashed(place: fmt.Place) -> bool:
     return _short(place.type) in HASHED and not any(n for _, n, _ in (*place.direct, *place.inside))
 
 
-def _share(place: fmt.Place, turns: int) -> Share:
+def _share(place: fmt.Place, since: int, turns: int) -> Share:
     kind, subject, type_name = name_growth(place)
     holder = () if place.steps[0] in (_UNREACHABLE, _OUTSIDE) else tuple(place.steps)
     objects: dict[str, float] = {}
@@ -161,8 +163,26 @@ def _share(place: fmt.Place, turns: int) -> Share:
         objects[name] = max(objects.get(name, 0.0), n / turns)
     slopes = place.bytes / turns, place.graphs / turns
     is_plain = kind == "container" and bool(place.direct) and _short(place.direct[0][0]) in PLAIN_ITEMS
+    bound = -1 if _grows_in_its_items(place, since, turns) else place.bound
     rehashed = _was_rehashed(place)
-    return Share(kind, subject, type_name, holder, *slopes, objects, is_plain, place.bound, place.length, rehashed)
+    return Share(kind, subject, type_name, holder, *slopes, objects, is_plain, bound, place.length, rehashed)
+
+
+def _grows_in_its_items(place: fmt.Place, since: int, turns: int) -> bool:
+    """Whether a full container must have been full for long: then it grows because each of its items takes more.
+
+    Example: a buffer of 200 episodes that become longer as the agent improves; its bound bounds no memory.
+
+    Args:
+        place: what came to it.
+        since: ordinal of the older look.
+        turns: generations between the two.
+    """
+    had = place.length - sum(n for _, n, _ in place.direct)
+    if not 0 < place.bound <= place.length or had <= 0:
+        return False
+    full_after = place.bound * (since + 1) / had  # at the pace at which it filled until the older look
+    return full_after <= LONG_FULL * (since + 1 + turns)
 
 
 def explain(process: ProcessRun, memory: Memory, horizon: Horizon, phase: str | None) -> list[Finding]:
@@ -212,7 +232,7 @@ def _kept_graphs(process: ProcessRun, told: fmt.Places) -> Share | None:
     every = [share for share in shares(process) if share.kind == "autograd graph" and share.holder]
     keeper = next((row for row in told.rows if row.graphs and not row.bytes), None)
     if keeper is not None:
-        every.append(replace(_share(keeper, told.g + 1), kind="autograd graph"))
+        every.append(replace(_share(keeper, told.since, told.g + 1), kind="autograd graph"))
     best = max(every, key=lambda share: share.graphs_slope, default=None)
     return best if best is not None and best.graphs_slope * (told.g + 1) >= told.g else None
 

@@ -164,12 +164,20 @@ def test_what_the_profiler_makes_is_not_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bound", "length", "verdict"), [(100, 32, "filling"), (100, 100, "plateau"), (-1, 32, "leak")]
+    ("bound", "length", "came", "since", "verdict"),
+    [
+        (100, 32, 10, LAST - 10, "filling"),
+        (100, 100, 60, LAST - 10, "plateau"),
+        (100, 100, 40, 1, "leak"),  # it took in 60 in the first two generations, so it is full for long
+        (-1, 32, 10, LAST - 10, "leak"),
+    ],
 )
-def test_a_bound_that_the_place_shows_makes_it_filling(bound: int, length: int, verdict: str) -> None:
-    rollouts = place()
+def test_a_bound_that_the_place_shows_makes_it_filling(
+    bound: int, length: int, came: int, since: int, verdict: str
+) -> None:
+    rollouts = place(direct=(("app.Rollout", came, 10 * MIB),))
     rollouts.bound, rollouts.length = bound, length
-    process = record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [fmt.Places(0, LAST, LAST - 10, 10 * MIB, [rollouts])])
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [fmt.Places(0, LAST, since, 10 * MIB, [rollouts])])
 
     assert {finding.verdict for finding in find_leaks(process)} == {verdict}
 
