@@ -18,7 +18,7 @@ from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import COMPANIONS, CONTEXTS, GARBAGE, Finding, Verdict, is_own_name
+from phaseprof.records import COMPANIONS, CONTEXTS, GARBAGE, NODE_BYTES, Finding, Verdict, is_own_name
 from phaseprof.verdict import judge
 from phaseprof.verdict.levels import accounts_for, comes_with
 from phaseprof.verdict.teeth import GARBAGE_GENERATIONS
@@ -204,6 +204,8 @@ def explain(process: ProcessRun, memory: Memory, horizon: Horizon, phase: str | 
     if graphs and left >= SHARE * memory.rate:
         heaviest = max(graphs, key=lambda share: share.graphs_slope)
         chosen = [replace(heaviest, bytes_slope=heaviest.bytes_slope + left), *(s for s in chosen if s != heaviest)]
+    elif left >= MOSTLY * memory.rate:
+        chosen += [replace(kept, bytes_slope=left) for kept in _kept_nodes(process, memory)]
     return [_finding(process, memory, share, horizon, phase) for share in chosen if _is_felt(share, memory, horizon)]
 
 
@@ -218,6 +220,7 @@ def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: s
     fitting = [one for one in told_once if accounts_for(turns * one.bytes_slope, grown)]
     best = min(fitting, key=lambda one: (one.kind == "container", not one.holder, -one.bytes_slope), default=None)
     where = "about as much lies there as memory grew by"
+    best = best or next(iter(_kept_nodes(process, memory)), None)
     if best is None:
         where, best = "as many graphs as generations hang from there", _kept_graphs(process, told)
     share = None if best is None else replace(best, bytes_slope=memory.rate, objects={})  # how many came is not known
@@ -225,6 +228,21 @@ def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: s
         return None
     found = _finding(process, memory, share, horizon, phase)
     return replace(found, summary=f"{found.summary}; seen once: {where}")
+
+
+def _kept_nodes(process: ProcessRun, memory: Memory) -> list[Share]:
+    """The tensor whose graph is kept, if the nodes of all graphs take about as much as memory grew by.
+
+    Example: losses that are summed as tensors after ``backward``, which leaves the bare nodes: a few KB a step.
+    """
+    told, nodes = process.places, process.series.get((AT, "graph_nodes"))
+    if told is None or nodes is None or nodes.generations[-1] < told.g:
+        return []
+    grown = memory.rate * (told.g - (memory.symptom.judgement.since or 0))
+    keepers = [row for row in told.rows if row.graphs and not row.bytes]
+    if not accounts_for(NODE_BYTES * nodes.last, grown):
+        return []
+    return [replace(_share(row, told.since, told.g + 1), kind="autograd graph") for row in keepers[:1]]
 
 
 def _kept_graphs(process: ProcessRun, told: fmt.Places) -> Share | None:

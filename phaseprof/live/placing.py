@@ -10,12 +10,14 @@ from phaseprof.diagnosis.charging import Growth, Kept, Part, charge, keeper_of_g
 from phaseprof.diagnosis.heap_tree import HeapNode, heap_tree
 from phaseprof.live import suspicion
 from phaseprof.live.budget import Budget
+from phaseprof.live.families import graph_nodes
 from phaseprof.live.recorder import Recorder
-from phaseprof.live.suspects import Suspects
+from phaseprof.live.suspects import AT, Suspects
 from phaseprof.native.extension import extension
 from phaseprof.native.places import read_places, resolve
 from phaseprof.native.table import FRAME, MODULE, NAMED, PathStep, PlaceTable, Root
 from phaseprof.probes.shared_memory import OWN_MAPPINGS
+from phaseprof.probes.tensors import loaded_torch
 from phaseprof.recording import format as fmt
 
 # What a look takes for each object that the collector tracks, in nanoseconds, in C and in Python: two walks, for
@@ -92,6 +94,8 @@ class PlaceWatch:
             self.abandon()  # there is nothing to compare with yet, so this one is recorded as seen once
         if not self._looks or generation > self._looks[-1].generation:
             self._look(generation, is_last=True)
+            if self._suspects.is_urgent() and loaded_torch() is not None:  # what bare nodes take, no place shows
+                self._recorder.add(fmt.Metrics(self._budget.clock(), generation, graph_nodes(), AT))
 
     def abandon(self) -> None:
         """Forget all tables."""

@@ -8,6 +8,7 @@ from scripted_runs import LAST, MIB, Curve, born, held, record, rising
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.analysis.placed import name_growth
 from phaseprof.recording import format as fmt
+from phaseprof.records import NODE_BYTES
 
 ROLLOUTS = ["module __main__.trainer (Trainer)", ".rollouts (list)"]
 TENSORS, NODES = ("torch.Tensor", 10, 9 * MIB), ("app.Node", 100, 6000)
@@ -54,6 +55,22 @@ def test_what_came_is_named_by_what_lies_directly_there_unless_that_only_carries
 
 def test_the_place_names_what_a_counter_shows() -> None:
     assert run(place()) == [("objects", "Rollout", *ROLLOUTS)]
+
+
+@pytest.mark.parametrize(("n_nodes", "kind"), [(LAST * MIB / NODE_BYTES, "autograd graph"), (200, "native")])
+def test_bare_nodes_that_come_to_the_growth_of_memory_are_the_graph_of_the_tensor_that_is_kept(
+    n_nodes: float, kind: str
+) -> None:
+    total = fmt.Place(["module __main__.trainer (Trainer)", ".total_loss (Tensor)"], "torch.Tensor", 1, 0, 1, [], [])
+    small = place(1000, direct=(), inside=(("dict", 0, 1000),))
+    looks = fmt.Places(0, LAST, LAST - 10, 1000, [small, total])
+    nodes = fmt.Metrics(LAST, LAST, {"graph_nodes": n_nodes})
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [nodes, looks])
+
+    (found,) = find_leaks(process)
+
+    assert found.kind == kind
+    assert found.holder == (tuple(total.steps) if kind == "autograd graph" else ())
 
 
 def test_counters_decide() -> None:
