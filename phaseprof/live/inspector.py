@@ -47,6 +47,8 @@ MOST_SHARED_BLOCKS = 350_000
 WALKS_LATER = 12
 # Of the budget, the parts that all of these together may take, each slow probe, and looks through the series.
 CONSTANT_PART, SLOW_PART, SUSPICION_PART = 0.25, 0.05, 0.1
+# While the memory of children rises, which nothing else shows: a part so many times as large.
+OF_CHILDREN = 6
 # The jobs whose cost says how often a generation's end is read: all that are done whatever is under suspicion.
 CONSTANT = RECORDING - {"points", "sampling"}
 # What readings may take before any wall time has passed: the first generations are read one by one.
@@ -232,9 +234,8 @@ class Inspector:
         """Whether a slow probe fits into the budget of the time since it was last read, whatever else was spent."""
         now = self._clock()
         share = self._budget.share
-        if share is not None and self._budget.estimate_ns(job, 500_000) > SLOW_PART * share * (
-            now - self._last_read[job]
-        ):
+        part = SLOW_PART * (OF_CHILDREN if job == "children" and self.suspects.children_rise() else 1)
+        if share is not None and self._budget.estimate_ns(job, 500_000) > part * share * (now - self._last_read[job]):
             self._budget.skipped[job] += 1
             return False
         self._last_read[job] = now
@@ -329,7 +330,8 @@ class Inspector:
         with self._budget.spending("counters"):
             for probe in [probe for probe in self._probes if probe.name not in SLOW]:
                 figures.update(self._figures_of(probe))
-        is_due = self._budget.share is None or generation % SLOW_EVERY == 0 or self.suspects.rises("descriptors")
+        rises = self.suspects.rises("descriptors") or self.suspects.children_rise()
+        is_due = self._budget.share is None or generation % SLOW_EVERY == 0 or rises
         for probe in [probe for probe in self._probes if probe.name in SLOW]:
             if is_due and self._has_time_for(probe.name):
                 figures.update(self._figures_of(probe))

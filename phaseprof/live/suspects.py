@@ -26,6 +26,8 @@ NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "chi
           "shm_bytes", "shm_segments", "shm_user_segments", "graph_nodes")  # fmt: skip
 # Counters of things that objects come with, and the kind of their findings.
 COUNTED = {"children": "children", "threads": "threads", "shm_segments": "shared memory", "descriptors": "descriptors"}
+# What children must take more than at first to be read more often.
+CHILDREN_BYTES = 1 << 20
 # Families that are looked at together, of types and of containers.
 MOST_TYPES, MOST_CONTAINERS = 8, 4
 # Containers of which series are kept.
@@ -74,6 +76,11 @@ class Suspects:
     def rises(self, metric: str) -> bool:
         """Whether a series read at the end of generations rises."""
         return suspicion.rise(self.series(metric)) > 0
+
+    def children_rise(self) -> bool:
+        """Whether the memory of child processes has risen by what would be felt, or was read only once."""
+        series = self.series("children_private_bytes")
+        return series is not None and (len(series) < 2 or series.last >= series.values[0] + CHILDREN_BYTES)
 
     def is_urgent(self) -> bool:
         """Whether they rise by enough, and have not stopped: a buffer that is full is no reason for haste."""
