@@ -292,7 +292,7 @@ def test_threads_that_come_and_go_need_no_more_memory(tmp_path: Path) -> None:
         """
         import sys, threading
         from phaseprof import Profiler
-        profiler = Profiler(sys.argv[1])
+        profiler = Profiler(sys.argv[1], budget=None)
         for _ in range(300):
             thread = threading.Thread(target=profiler.checkpoint, args=("inside",))
             thread.start()

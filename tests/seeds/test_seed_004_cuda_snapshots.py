@@ -129,12 +129,12 @@ def test_004_12_growth_against_the_sequence_length(power: int, words: str) -> No
 
 def test_004_13_a_graph_carried_through_collection() -> None:
     torch = pytest.importorskip("torch")
-    cell, profiler = torch.nn.GRUCell(8, 8), Profiler(budget=None)
-    state = [torch.zeros(4, 8)]
+    cell, profiler = torch.nn.GRUCell(64, 64), Profiler(budget=None)
+    state = [torch.zeros(64, 64)]
 
-    def collect(turn: int) -> None:
-        for _ in range(6):
-            state[0] = cell(torch.zeros(4, 8), state[0])
+    def collect(turn: int) -> None:  # some 2 MB, which would be felt however slow the machine is
+        for _ in range(10):
+            state[0] = cell(torch.zeros(64, 64), state[0])
 
     generations(profiler, range(11), collect_experience=collect, train_population=nothing)
     found = profiler.findings()
