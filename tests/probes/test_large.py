@@ -58,9 +58,11 @@ def test_strings_buffers_and_tables_are_listed():
 
 def test_what_a_module_holds_is_listed_though_its_namespace_is_not_tracked():
     module = types.ModuleType("constants")
-    vars(module).update(weights=np.zeros(MIN // 8), name=bytes(MIN))
+    vars(module).update(weights=np.zeros(1), name=b"")
     if gc.is_tracked(vars(module)):
         pytest.skip("this Python tracks the namespace of every module")
+    vars(module).update(weights=np.zeros(MIN // 8), name=bytes(MIN))
+    assert not gc.is_tracked(vars(module))
 
     found = {o.type_name for o in large_objects(MIN)}
 
