@@ -7,7 +7,7 @@ found already accounts for it; where both belong together, the counter's kind an
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -278,7 +278,13 @@ def without_companions(explained: Sequence[Finding], counted: Sequence[Finding])
 
 def _resident(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Memory | None:
     """Resident memory, where it speaks for memory in use or grows beyond what the allocators gave out."""
-    for metric in NATIVE[1:]:
+    symptom = next(_leaking(process, symptoms, NATIVE[1:]), None)
+    return None if symptom is None else Memory(symptom, symptom.judgement.slope, units={symptom.key: 1.0})
+
+
+def _leaking(process: ProcessRun, symptoms: Mapping[str, Symptom], metrics: Sequence[str]) -> Iterator[Symptom]:
+    """Counters of private memory that leak, without those for which a better one speaks."""
+    for metric in metrics:
         symptom = symptoms.get(metric)
         if symptom is None or symptom.judgement.verdict != "leak":
             continue
@@ -286,8 +292,7 @@ def _resident(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Memory | 
             continue
         if metric == "rss_bytes" and any((AT, better) in process.series for better in NATIVE[:2]):
             continue
-        return Memory(symptom, symptom.judgement.slope, units={metric: 1.0})
-    return None
+        yield symptom
 
 
 def _dead(
@@ -314,14 +319,7 @@ def _beyond_objects(
 ) -> tuple[Symptom | None, str, float]:
     """Private memory beyond what findings, tensors and arrays explain, and by how many bytes a generation it grows."""
     leaks = [f for f in known if f.verdict == "leak"]
-    for metric in NATIVE:
-        symptom = symptoms.get(metric)
-        if symptom is None or symptom.judgement.verdict != "leak":
-            continue
-        if metric == "anonymous_bytes" and _is_allocators(process) and not stands_in(symptom, symptoms.get(NATIVE[0])):
-            continue
-        if metric == "rss_bytes" and any((AT, better) in process.series for better in NATIVE[:2]):
-            continue
+    for symptom in _leaking(process, symptoms, NATIVE):
         if any(may_own(leak, symptom.phase()) for leak in leaks):
             break
         rate = symptom.judgement.slope - max(_explained(symptoms), sum(leak.bytes_slope for leak in leaks))

@@ -113,6 +113,10 @@ class Memory:
     blocks_rate: float = 0.0
     units: Mapping[str, float] = field(default_factory=dict)
 
+    def grown(self, until: int) -> float:
+        """Bytes that it leaked from its beginning to a generation."""
+        return self.rate * (until - (self.symptom.judgement.since or 0))
+
     def may_be(self, share: Share) -> bool:
         """Whether a place may have brought growth: a larger table alone moves no block of Python's own allocator."""
         return share.names and not (share.was_rehashed and self.blocks_rate <= 0)
@@ -137,8 +141,11 @@ def shares(process: ProcessRun) -> list[Share]:
         return []
     turns = told.g - told.since or told.g + 1
     every = [_share(place, told.since, turns) for place in told.rows if place.bytes > 0 and place.steps]
-    keeper = next((tuple(row.steps) for row in told.rows if row.graphs and not row.bytes), ())
-    contexts = next((one.holder for one in every if one.holder and one.type_name.startswith(CONTEXTS)), keeper)
+    keeper = _keeper_of_graphs(told)
+    contexts = next(
+        (one.holder for one in every if one.holder and one.type_name.startswith(CONTEXTS)),
+        () if keeper is None else keeper.holder,
+    )
     # What C++ alone holds of a graph hangs from its nodes: a context is one, and a tensor with a graph keeps them.
     return [
         replace(one, holder=contexts) if one.kind == "autograd graph" and not one.holder else one
@@ -204,8 +211,8 @@ def explain(process: ProcessRun, memory: Memory, horizon: Horizon, phase: str | 
     if graphs and left >= SHARE * memory.rate:
         heaviest = max(graphs, key=lambda share: share.graphs_slope)
         chosen = [replace(heaviest, bytes_slope=heaviest.bytes_slope + left), *(s for s in chosen if s != heaviest)]
-    elif left >= MOSTLY * memory.rate:
-        chosen += [replace(kept, bytes_slope=left) for kept in _kept_nodes(process, memory)]
+    elif left >= MOSTLY * memory.rate and (kept := _kept_nodes(process, memory)) is not None:
+        chosen.append(replace(kept, bytes_slope=left))
     return [_finding(process, memory, share, horizon, phase) for share in chosen if _is_felt(share, memory, horizon)]
 
 
@@ -215,12 +222,12 @@ def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: s
     if told is None or told.since < told.g:
         return None
     turns = told.g + 1
-    grown = memory.rate * (told.g - (memory.symptom.judgement.since or 0))
+    grown = memory.grown(told.g)
     told_once = [one for one in shares(process) if one.may_be_told and memory.may_be(one)]
     fitting = [one for one in told_once if accounts_for(turns * one.bytes_slope, grown)]
     best = min(fitting, key=lambda one: (one.kind == "container", not one.holder, -one.bytes_slope), default=None)
     where = "about as much lies there as memory grew by"
-    best = best or next(iter(_kept_nodes(process, memory)), None)
+    best = best or _kept_nodes(process, memory)
     if best is None:
         where, best = "as many graphs as generations hang from there", _kept_graphs(process, told)
     share = None if best is None else replace(best, bytes_slope=memory.rate, objects={})  # how many came is not known
@@ -230,27 +237,29 @@ def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: s
     return replace(found, summary=f"{found.summary}; seen once: {where}")
 
 
-def _kept_nodes(process: ProcessRun, memory: Memory) -> list[Share]:
+def _kept_nodes(process: ProcessRun, memory: Memory) -> Share | None:
     """The tensor whose graph is kept, if the nodes of all graphs take about as much as memory grew by.
 
     Example: losses that are summed as tensors after ``backward``, which leaves the bare nodes: a few KB a step.
     """
     told, nodes = process.places, process.series.get((AT, "graph_nodes"))
     if told is None or nodes is None or nodes.generations[-1] < told.g:
-        return []
-    grown = memory.rate * (told.g - (memory.symptom.judgement.since or 0))
-    keepers = [row for row in told.rows if row.graphs and not row.bytes]
-    if not accounts_for(NODE_BYTES * nodes.last, grown):
-        return []
-    return [replace(_share(row, told.since, told.g + 1), kind="autograd graph") for row in keepers[:1]]
+        return None
+    return _keeper_of_graphs(told) if accounts_for(NODE_BYTES * nodes.last, memory.grown(told.g)) else None
+
+
+def _keeper_of_graphs(told: fmt.Places) -> Share | None:
+    """The place where most tensors with a graph lie, which a row without bytes names."""
+    row = next((row for row in told.rows if row.graphs and not row.bytes and row.steps), None)
+    return None if row is None else replace(_share(row, told.since, told.g + 1), kind="autograd graph")
 
 
 def _kept_graphs(process: ProcessRun, told: fmt.Places) -> Share | None:
     """The place where at least as many tensors with a graph lie as generations passed: C++ holds what those take."""
     every = [share for share in shares(process) if share.kind == "autograd graph" and share.holder]
-    keeper = next((row for row in told.rows if row.graphs and not row.bytes), None)
+    keeper = _keeper_of_graphs(told)
     if keeper is not None:
-        every.append(replace(_share(keeper, told.since, told.g + 1), kind="autograd graph"))
+        every.append(keeper)
     best = max(every, key=lambda share: share.graphs_slope, default=None)
     return best if best is not None and best.graphs_slope * (told.g + 1) >= told.g else None
 

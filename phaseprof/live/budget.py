@@ -159,11 +159,12 @@ class Budget:
         pause = self.clock() - began
         if pause > self.longest_pause[0] and not self._is_asked:
             self.longest_pause = (pause, job)
+        own = took - self._inner_ns
         if self._is_asked:
-            self.asked_ns[job] += took - self._inner_ns
+            self.asked_ns[job] += own
+            self.took_ns += own
         else:
-            self.spent_ns[job] += round(self.after_effects * (took - self._inner_ns))
-        self.took_ns += took - self._inner_ns
+            self.charge(job, own)
         self._last_ns[job] = took if self._is_asked else round(self.after_effects * took)
         self._inner_ns, self._is_asked = outer_inner + took, outer_asked
 
