@@ -7,9 +7,6 @@ from collections.abc import Collection
 from phaseprof.live.families import HeapView
 from phaseprof.probes import arrays, heap
 
-# Of Python's own types, those whose instances can grow.
-GROWING = ("array", "bytearray", "BytesIO")
-
 
 class ArrayFamily:
     """Numpy buffers, by the id of the object that owns them.  Always a complete look: arrays are not collected."""

@@ -29,7 +29,7 @@ class Candidate:
     per_generation: float
 
 
-def rise(series: Series | None, *, least: int = LEAST_READINGS, since: int = WARM_UP) -> float:
+def rise(series: Series | None, *, least: int = LEAST_READINGS) -> float:
     """Return the rise per generation of a series that looks suspicious, else 0.
 
     Suspicious: at its highest now, with at least two rises among its recent readings, and at most a third as many
@@ -38,12 +38,12 @@ def rise(series: Series | None, *, least: int = LEAST_READINGS, since: int = WAR
 
     Args:
         series: the readings.
-        least: how many there must be; with two, one rise is enough, for the last look of all.
-        since: generation before which readings do not count.
+        least: how many there must be after the warm-up; with two, one rise is enough, for the last look of all.
     """
     if series is None:
         return 0.0
-    pairs = [(g, v) for g, v in zip(series.generations[-RECENT:], series.values[-RECENT:], strict=True) if g >= since]
+    recent = zip(series.generations[-RECENT:], series.values[-RECENT:], strict=True)
+    pairs = [(g, v) for g, v in recent if g >= WARM_UP]
     if len(pairs) < least:
         return 0.0
     values = [v for _, v in pairs]

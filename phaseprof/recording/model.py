@@ -181,11 +181,6 @@ class ProcessRun:
             series.put(*self.first_counts.pop(key))
             series.put(generation, value)
 
-    def newest_count(self, at: str, metric: str) -> float:
-        """The newest count of a type, whether it ever changed or not; 0 for one that was not counted."""
-        series = self.series.get((at, metric))
-        return series.last if series else self.first_counts.get((at, metric), (0, 0.0))[1]
-
     def _add_watch(self, record: fmt.Watch) -> None:
         self.watches[record.name] = record
 
