@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaseprof.verdict.judgement import Shape
-from phaseprof.verdict.robust import ROUNDING, Floats, drift_test
+from phaseprof.verdict.robust import ROUNDING, Floats, drift_test, theil_sen
 from phaseprof.verdict.shape import SLOWER, Outcome, halves, keeps_pace, laplace, trend_of_rate
 
 LEAST = 7  # readings: six rises in a row have a chance of 1 in 64
@@ -44,17 +44,22 @@ def judge_counter(x: Floats, y: Floats, early: float = 0.0) -> Outcome:
     unit = float(np.median(np.diff(x)))
     outcome = _judge_parts((x - x[0]) / unit, np.maximum.accumulate(y), early * unit)
     since = None if outcome.since is None else float(x[0]) + outcome.since * unit
-    return replace(outcome, since=since, begin=float(x[0]) + (outcome.begin or 0.0) * unit)
+    outcome = replace(outcome, since=since, begin=float(x[0]) + (outcome.begin or 0.0) * unit)
+    if outcome.slope is None:
+        return outcome
+    slope, low, high = outcome.slope
+    return replace(outcome, slope=(slope / unit, low / unit, high / unit))
 
 
 def _judge_parts(x: Floats, y: Floats, early: float) -> Outcome:
     """Judge leaps and what rises between them apart, where leaps make up the growth.
 
-    Example: three imports of tens of megabytes are steps, whatever few bytes come in each generation besides.
+    Example: three imports of tens of megabytes are steps, whatever few bytes come in each generation besides; where
+    those leak, the slope is theirs.
     """
     moves = np.diff(y, prepend=y[:1])
     rises = moves[moves > ROUNDING * float(np.ptp(y))]
-    if len(rises) < LEAST:
+    if len(rises) < LEAST - 1:
         return _judge(x, y, early)
     usual = float(np.median(rises))
     leaps = np.where(moves > LEAP * usual, moves, 0.0)
@@ -64,8 +69,9 @@ def _judge_parts(x: Floats, y: Floats, early: float) -> Outcome:
     if of_leaps.verdict == "leak":
         return of_leaps
     # A reading that leaped would have risen as usual, too.
-    between = _judge(x, np.where(leaps > 0, usual, moves).cumsum(), early)
-    return between if between.verdict == "leak" else of_leaps
+    others = np.where(leaps > 0, usual, moves).cumsum()
+    between = _judge(x, others, early)
+    return replace(between, slope=theil_sen(x, others)) if between.verdict == "leak" else of_leaps
 
 
 def _judge(x: Floats, y: Floats, early: float) -> Outcome:

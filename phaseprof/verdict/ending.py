@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from phaseprof.verdict.counters import is_counter
+from phaseprof.verdict.counters import FALLS, is_counter
 from phaseprof.verdict.envelope import DROP, drops, tooth_height
 from phaseprof.verdict.robust import ROUNDING, Floats, noise_of_steps
 from phaseprof.verdict.series import Series
@@ -42,10 +42,11 @@ def ending(series: Series) -> int:
 
 def _noise(y: Floats, latest: int) -> float:
     """How far readings fall by chance, judged by those before ``latest``: a counter's hardly ever do."""
+    steps = np.diff(y)
     rounding = ROUNDING * float(np.ptp(y))
     if is_counter(y[:latest]):
-        return rounding
-    usual, width = noise_of_steps(np.diff(y))
+        return max(rounding, FALLS * float(steps[steps > 0].sum()))
+    usual, width = noise_of_steps(steps)
     return max(rounding, DROP * width - usual)
 
 

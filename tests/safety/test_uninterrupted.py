@@ -192,20 +192,21 @@ def test_no_other_thread_runs_during_a_look() -> None:
     @uninterrupted.uninterrupted
     def look() -> tuple[int, int]:
         began = counts[0]
-        for _ in range(20):
+        for _ in range(80):
             sum(range(20_000))
         return began, counts[0]
 
     thread = threading.Thread(target=count)
     thread.start()
     try:
-        looks = [look() for _ in range(5)]
+        looks = [look() for _ in range(9)]
     finally:
         stop.set()
         thread.join()
 
-    # One that waited already when a look began may get a turn within it; seldom, and no long one.
-    assert sum(after > before for before, after in looks) <= 1
+    # One that waited already when a look began may run within it, and on a busy machine a look may take longer than
+    # the interval; with the usual interval it would run in nearly all of them.
+    assert sum(after > before for before, after in looks) <= len(looks) // 2
     assert len({before for before, _ in looks}) > 1  # between the looks it did run
 
 

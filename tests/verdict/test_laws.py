@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -86,6 +87,27 @@ def test_a_collection_at_the_end_shows_garbage():
     values = [*range(30), 0]
 
     assert judge(values, after_collection=[False] * 30 + [True]).verdict == "sawtooth"
+
+
+@few
+@given(st.integers(6, 9), st.integers(0, 20), st.integers(500, 10**6))
+def test_a_leap_among_small_rises_is_not_in_their_slope(at, more, height):
+    """What is loaded once in a short run leaves the rate of the rest."""
+    values = np.arange(12 + more) + height * (np.arange(12 + more) >= at)
+    found = judge(values)
+
+    assert (found.verdict, found.slope, found.slope_low, found.slope_high) == ("leak", 1, 1, 1)
+    assert judge(values, 3 * np.arange(12 + more)).slope == pytest.approx(1 / 3)
+
+
+@few
+@given(st.integers(0, 8), st.floats(0.0001, 0.009))
+def test_a_fall_that_takes_back_next_to_nothing_is_no_ending(more, share):
+    values = [*np.arange(0.0, 20 + more)]
+    values += [values[-1] * (1 - share)]
+
+    assert judge(values).ending == 0
+    assert judge([*values[:-1], values[-2] / 2]).ending == 1
 
 
 def test_growth_that_begins_anew_is_no_ending():
