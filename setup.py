@@ -1,4 +1,4 @@
-"""Build the extension where a compiler is there; everything else about the package stands in setup.cfg."""
+"""Build the extension where a compiler is there; everything else about the package stands in pyproject.toml."""
 
 import os
 import sysconfig

@@ -336,6 +336,22 @@ class Profiler:
 
         return build_large_objects(self._session.recorder.model, min_mb)
 
+    def draw_holders(self, cls: type, file: str | os.PathLike[str], *, depth: int = 5) -> int:
+        """Draw what refers to the newest instances of a class, with objgraph, as a ``.dot`` file or a picture.
+
+        It is for looking closer by hand: other than all else here it holds objects of the program while it works.
+
+        Returns:
+            How many instances were drawn, three at most.
+
+        Raises:
+            MissingExtra: objgraph is not installed, or Graphviz, which pictures need.
+            UsageError: ``cls`` is no class or has no instance, or the file cannot be written.
+        """
+        from phaseprof.probes.drawing import draw_holders
+
+        return draw_holders(cls, file, depth=depth)
+
     def counts(self) -> Report:
         """Live instances of the watched classes, counted now, beside what was expected."""
         from phaseprof.report.counts import build_counts

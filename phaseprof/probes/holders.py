@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from phaseprof.errors import MissingExtra, UsageError
+from phaseprof.errors import UsageError
 from phaseprof.probes.holding.graph import Node
 from phaseprof.probes.holding.outside import explain_orphan
 from phaseprof.probes.holding.ranking import Candidate, Ranking, size_of
@@ -183,16 +183,3 @@ def _shape(path: HolderPath) -> tuple[str, ...]:
 def _merge(texts: tuple[str, ...]) -> str:
     first = texts[0]
     return first if all(text == first for text in texts) else without_numbers(first)
-
-
-def draw(suspects: Sequence[object], filename: str, *, max_depth: int = 5) -> None:
-    """Draw what refers to the suspects, with objgraph and Graphviz, into an image file.
-
-    Raises:
-        MissingExtra: objgraph is not installed.
-    """
-    try:
-        import objgraph
-    except ImportError as error:
-        raise MissingExtra("drawing holders needs objgraph; run: pip install objgraph graphviz") from error
-    objgraph.show_backrefs(list(suspects), filename=filename, max_depth=max_depth, too_many=20)
