@@ -6,6 +6,7 @@
 #   make bench      the figures of docs/benchmarks.md
 #   make integrations  tests against the packages of phaseprof.integrations, which are large
 #   make lint       ruff and mypy --strict
+#   make docs       the documentation as a site, in build/site; a broken link ends it
 #   make sanitize   the extension's tests under the address and undefined-behaviour sanitizers
 #   make clean      remove what the targets above made
 
@@ -27,7 +28,7 @@ ARGS ?=
 WORKERS ?= 2
 PYTEST := -m pytest -q -n $(WORKERS) --dist worksteal
 
-.PHONY: demo test test-torch test-base integrations bench leakbench lint sanitize coverage clean
+.PHONY: demo test test-torch test-base integrations bench leakbench lint docs sanitize coverage clean
 
 demo: $(VENV)/.test
 	$(BIN)/phaseprof demo --scenario $(SCENARIO) $(ARGS)
@@ -62,6 +63,9 @@ leakbench: $(VENV)/.bench
 lint: $(VENV)/.lint $(VENV)/.test $(VENV)/.all
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 sanitize: $(VENV)/.test-base
 	sh .ci/sanitize $(abspath $(BIN)/python)

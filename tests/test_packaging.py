@@ -118,3 +118,86 @@ def test_setup_cfg_says_nothing_of_its_own() -> None:
     lines = (ROOT / "setup.cfg").read_text(encoding="utf-8").splitlines()
 
     assert [line for line in lines if not line.startswith("#")] == ["[metadata]", "name = phaseprof"]
+
+
+def load_yaml(name: str, *, templates: bool = False) -> Any:
+    yaml = pytest.importorskip("yaml", reason="workflows are written in YAML")
+    text = (ROOT / name).read_text(encoding="utf-8")
+    if templates:
+        text = re.sub(r"\{%.*?%\}|\{\{.*?\}\}", "", text)
+    return yaml.load(text, Loader=yaml.BaseLoader)  # which takes "on" for a word
+
+
+WORKFLOWS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / ".github" / "workflows").glob("*.yml"))
+
+
+def steps_of(name: str) -> list[dict[str, Any]]:
+    found = load_yaml(name)
+    jobs = found["jobs"].values() if "jobs" in found else [found["runs"]]
+    return [step for job in jobs for step in job.get("steps", ())]
+
+
+@pytest.mark.parametrize("name", [*WORKFLOWS, "action.yml"])
+def test_each_step_runs_something_or_uses_a_version_of_something(name: str) -> None:
+    steps = steps_of(name)
+
+    assert steps
+    for step in steps:
+        assert ("run" in step) != ("uses" in step), step
+        assert "uses" not in step or re.fullmatch(r"[\w./-]+@[\w./-]+", step["uses"]), step
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_a_workflow_makes_targets_that_exist(name: str) -> None:
+    made = {target for step in steps_of(name) for target in re.findall(r"^make ([\w-]+)", step.get("run", ""), re.M)}
+
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+
+    assert made <= targets
+
+
+def test_a_release_is_tested_before_it_is_published() -> None:
+    jobs = load_yaml(".github/workflows/release.yml")["jobs"]
+
+    called = {job["uses"].removeprefix("./") for job in jobs.values() if "uses" in job}
+
+    assert set(jobs["publish"]["needs"]) == {name for name, job in jobs.items() if "uses" in job}
+    assert called <= set(WORKFLOWS)
+    assert all("workflow_call" in load_yaml(name)["on"] for name in called)
+    assert jobs["publish"]["permissions"] == {"id-token": "write"}
+
+
+def test_the_action_asks_for_what_its_steps_use() -> None:
+    action = load_yaml("action.yml")
+    text = (ROOT / "action.yml").read_text(encoding="utf-8")
+
+    assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(action["inputs"])
+    # A value that a workflow passes reaches the shell as a variable, never as part of its program.
+    assert [step for step in steps_of("action.yml") if "${{" in step["run"]] == []
+
+
+def test_one_version_is_in_every_file_that_names_it() -> None:
+    recipe = (ROOT / "conda" / "meta.yaml").read_text(encoding="utf-8")
+
+    assert load_yaml("CITATION.cff")["version"] == phaseprof.__version__
+    assert re.findall(r'set version = "(.*)"', recipe) == [phaseprof.__version__]
+
+
+def test_the_recipe_for_conda_needs_what_the_package_needs() -> None:
+    needed = load_yaml("conda/meta.yaml", templates=True)["requirements"]["run"]
+
+    named = {one.split(" #")[0].replace(" ", "") for one in needed if not one.startswith("python ")}
+
+    assert named == {one.split(";")[0] for one in pyproject()["project"]["dependencies"]}
+
+
+def test_the_site_shows_every_page() -> None:
+    def pages(part: Any) -> list[str]:
+        if isinstance(part, str):
+            return [part]
+        return [page for inner in (part.values() if isinstance(part, dict) else part) for page in pages(inner)]
+
+    shown = pages(load_yaml("mkdocs.yml")["nav"])
+
+    docs = ROOT / "docs"
+    assert sorted(shown) == sorted(path.relative_to(docs).as_posix() for path in docs.rglob("*.md"))

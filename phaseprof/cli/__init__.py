@@ -6,7 +6,7 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NoReturn
 
 from phaseprof._version import __version__
@@ -26,6 +26,7 @@ COMMANDS = (
     ("export", "phaseprof.cli.export", "write a run for other tools: CSV, Parquet, Perfetto, OpenMetrics, speedscope"),
     ("mcp", "phaseprof.cli.mcp", "serve runs and snapshots to agents"),
     ("import", "phaseprof.cli.import_", "make a run of other tools' logs"),
+    ("completion", "phaseprof.cli.completion", "print the completion of this command line for a shell"),
 )
 _EPILOG = "Exit status: 0 clean, 1 leak or broken expectation, 2 wrong use, 3 too short to say."
 _INTERRUPTED, _PIPE_CLOSED = 130, 141  # 128 + SIGINT, 128 + SIGPIPE, as shells report them
@@ -94,19 +95,26 @@ def _pipe_closed() -> int:
 
 
 def _make_parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    asked = next((word for word in argv if not word.startswith("-")), "")
+    return _parser_with({module for name, module, _ in COMMANDS if name == asked})
+
+
+def make_whole_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands; it imports their modules."""
+    return _parser_with({module for _, module, _ in COMMANDS})
+
+
+def _parser_with(modules: Collection[str]) -> argparse.ArgumentParser:
+    """Return a parser that knows every command by name, and those of some modules in full."""
     parser = Parser(
         prog="phaseprof", epilog=_EPILOG,
         description="Which phase of a training run leaks memory, what leaks, who holds it, and when the run will die.",
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"phaseprof {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    asked = next((word for word in argv if not word.startswith("-")), "")
-    module = next((module for name, module, _ in COMMANDS if name == asked), "")
-    added = False
     for name, home, what in COMMANDS:
-        if home != module:
+        if home not in modules:
             subparsers.add_parser(name, help=what, add_help=False)
-        elif not added:
+        elif name not in subparsers.choices:  # one module may add two
             importlib.import_module(home).add_parser(subparsers)
-            added = True
     return parser
