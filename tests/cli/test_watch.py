@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,8 +19,10 @@ from rich.console import Console
 
 from phaseprof.cli import main
 from phaseprof.cli.following import RunFollower
-from phaseprof.cli.watch import paint, show_live, show_plain
+from phaseprof.cli.watch import paint, show_lines, show_live
+from phaseprof.cli.watch_choice import Choice, parse_ranks
 from phaseprof.cli.watch_frame import Watched, course, state_of
+from phaseprof.errors import UsageError
 from phaseprof.recording import format as fmt
 
 MIB, SECOND, PAGE = 1 << 20, 10**9, 4096
@@ -65,8 +68,8 @@ def frame_of(watched: Watched, *, width: int = 100) -> str:
     return stream.getvalue()
 
 
-def watch(folder: Path, *, now: float = START + 12) -> Watched:
-    watched = Watched(RunFollower(folder), lambda: now)
+def watch(folder: Path, *, now: float = START + 12, **choice: Any) -> Watched:
+    watched = Watched(RunFollower(folder), lambda: now, Choice(**choice))
     watched.look()
     return watched
 
@@ -302,21 +305,103 @@ def stop_after(n: int, between: Callable[[int], None] = lambda _: None) -> Calla
     return wait
 
 
-def test_without_a_terminal_a_frame_is_printed_when_something_was_recorded(tmp_path: Path) -> None:
-    file = write_run(tmp_path, 2) / "rank0-pid100.jsonl"
-    stream = StringIO()
+def lines_of(watched: Watched, wait: Callable[[], None]) -> list[str]:
+    said: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        show_lines(watched, said.append, wait)
+    return said
+
+
+def test_without_a_terminal_each_generation_that_ends_is_a_line(tmp_path: Path) -> None:
+    file = write_run(tmp_path, 3) / "rank0-pid100.jsonl"
 
     def grow(step: int) -> None:
         if step == 1:
-            append(file, turns(2, 3))
+            append(file, turns(3, 5))
 
-    with pytest.raises(KeyboardInterrupt):
-        show_plain(
-            Watched(RunFollower(tmp_path), lambda: START + 3), Console(file=stream, width=100), stop_after(4, grow)
-        )
+    said = lines_of(Watched(RunFollower(tmp_path), lambda: START + 5), stop_after(4, grow))
 
-    assert stream.getvalue().count("1 of 1 running") == 2
-    assert "\x1b" not in stream.getvalue()
+    assert said == [
+        "rank 0, pid 100, generation 2: 630.00 MiB (+10.00 MiB), 1 s, 250.0 items/s",  # the newest that was there
+        "rank 0, pid 100, generation 3: 640.00 MiB (+10.00 MiB), 1 s, 250.0 items/s",
+        "rank 0, pid 100, generation 4: 650.00 MiB (+10.00 MiB), 1 s, 250.0 items/s",
+    ]
+
+
+def test_what_is_found_and_what_becomes_of_a_process_is_said_once(tmp_path: Path) -> None:
+    counted = [fmt.Metrics(g * SECOND + 3, g, {"watched/Env": 2 + 16 * g}) for g in range(20)]
+    file = tmp_path / "rank0-pid100.jsonl"
+    append(file, [head(), fmt.Watch("Env", 2, 2), *labels(), *turns(0, 20), *counted])
+
+    def end(step: int) -> None:
+        if step == 1:
+            append(file, [fmt.End(20 * SECOND, "closed")])
+
+    said = lines_of(Watched(RunFollower(tmp_path), lambda: START + 20), stop_after(4, end))
+
+    assert said[0].startswith("rank 0, pid 100, generation 19: 800.00 MiB")
+    assert sum("Env" in line for line in said) == 1
+    assert said[-1] == "rank 0, pid 100: ended"
+
+
+def test_past_generations_are_said_if_asked_for(tmp_path: Path) -> None:
+    watched = Watched(RunFollower(write_run(tmp_path)), lambda: START + 12, Choice(history=3))
+
+    said = lines_of(watched, stop_after(1))
+
+    assert [line.split(":")[0].split()[-1] for line in said if "generation" in line.split(":")[0]] == ["9", "10", "11"]
+
+
+def write_ranks(folder: Path) -> Path:
+    """Four ranks, of which each has recorded more than the one before, so that it is larger and has grown more."""
+    for rank in range(4):
+        records = [head(rank=rank, pid=100 + rank), *labels(), *turns(0, 3 + 2 * rank)]
+        append(folder / f"rank{rank}-pid{100 + rank}.jsonl", records)
+    return folder
+
+
+def pids_of(watched: Watched) -> list[str]:
+    return [row[1][0] for row in watched.frame().rows]
+
+
+@pytest.mark.parametrize(
+    ("choice", "pids"),
+    [({}, ["100", "101", "102", "103"]), ({"sort": "memory"}, ["103", "102", "101", "100"]),
+     ({"sort": "growth"}, ["103", "102", "101", "100"]), ({"sort": "rate"}, ["100", "101", "102", "103"]),
+     ({"ranks": ((1, 1), (3, 9))}, ["101", "103"]), ({"ranks": ((9, 9),)}, [])],
+)  # fmt: skip
+def test_processes_are_sorted_and_chosen(tmp_path: Path, choice: dict[str, Any], pids: list[str]) -> None:
+    assert pids_of(watch(write_ranks(tmp_path), now=START + 3, **choice)) == pids
+
+
+def test_a_phase_has_its_own_memory_and_findings(tmp_path: Path) -> None:
+    out = frame_of(watch(write_run(tmp_path), phase="evaluate", history=2))
+
+    assert "in evaluate" in out.splitlines()[0]
+    assert "720.00 MiB" in out
+    assert "by phase: evaluate +10.00 MiB" in out
+    assert " 10  " in out  # a row of the history
+    assert "No phase is called collect; there are: evaluate" in frame_of(watch(tmp_path, phase="collect"))
+
+
+def test_the_history_lists_the_newest_generations(tmp_path: Path) -> None:
+    rows = watch(write_run(tmp_path), history=2).frame().history
+
+    assert [[text for text, _ in row] for row in rows] == [
+        ["10", "1 s", "250.0", "710.00 MiB", "+10.00 MiB"],
+        ["11", "1 s", "250.0", "720.00 MiB", "+10.00 MiB"],
+    ]
+
+
+def test_ranks_are_numbers_and_ranges() -> None:
+    assert parse_ranks("0, 4-7") == ((0, 0), (4, 7))
+    assert parse_ranks("") == ()
+
+
+@pytest.mark.parametrize("text", ["x", "1,", "3-1", "-1"])
+def test_other_ranks_are_wrong_use(text: str) -> None:
+    with pytest.raises(UsageError, match="--rank must be ranks such as"):
+        parse_ranks(text)
 
 
 def test_on_a_terminal_the_frame_is_painted_in_place_and_the_cursor_comes_back(tmp_path: Path) -> None:
@@ -346,7 +431,7 @@ def test_an_interrupt_ends_the_view_with_status_zero(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
 
-    assert "1 of 1" in first or "0 of 1" in first
+    assert "generation 1: 620.00 MiB" in first
     assert (process.returncode, errors) == (0, "")
 
 

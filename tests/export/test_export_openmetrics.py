@@ -4,7 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from phaseprof.analysis.open_names import family_of, metric_of
 from phaseprof.recording import format as fmt
 from phaseprof.report.export import export_run
 
@@ -67,6 +70,38 @@ def test_device_is_a_label(tmp_path: Path) -> None:
 
 def test_name_that_is_not_allowed_is_kept_as_a_label(tmp_path: Path) -> None:
     assert re.search(r'phaseprof_live_Env\{.*metric="live/Env"\} 2', text_of(tmp_path, METRICS))
+
+
+def test_types_are_one_family_with_labels(tmp_path: Path) -> None:
+    counted = {"count/Env": 2.0, "count/builtins.list": 7.0, "tracked/replay/obs": 9.0}
+
+    text = text_of(tmp_path, fmt.Metrics(5, 0, counted))
+
+    assert text.count("# TYPE phaseprof_objects gauge") == 1
+    assert re.search(r'phaseprof_objects\{.*type="Env"\} 2\n', text)
+    assert re.search(r'phaseprof_objects\{.*type="builtins.list"\} 7\n', text)
+    assert re.search(r'phaseprof_tracked_bytes\{.*tracked="replay/obs"\} 9\n', text)
+    assert "# UNIT phaseprof_tracked_bytes bytes" in text
+
+
+NAMES = [
+    "rss_bytes", "count/a.B", "watched/Env", "untracked/bytes_count", "untracked/bytes_bytes", "tracked/replay/obs",
+    "container/list@17", "storages/cpu_count", "storages/cuda:1_bytes", "peak/train_bytes", "gc/gc_collections_0",
+    "cuda1/allocated_bytes", "objects", "n_total", "live/Env", "cuda0/odd name",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("metric", NAMES)
+def test_a_name_is_the_same_after_there_and_back(metric: str) -> None:
+    name, labels = family_of(metric)
+
+    assert re.fullmatch(r"phaseprof_[a-zA-Z0-9_]+", name)
+    assert metric_of(name, labels) == metric
+
+
+@given(st.text(min_size=1))
+def test_any_name_is_the_same_after_there_and_back(text: str) -> None:
+    assert metric_of(*family_of(text)) == text
 
 
 def test_phases_are_counters(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from phaseprof.analysis.imports.sequence import Sequencer
 from phaseprof.analysis.imports.times import scaled
 from phaseprof.analysis.imports.units import Units
 from phaseprof.analysis.metric_roles import meaning_of
+from phaseprof.analysis.open_names import PREFIX, metric_of
 
 _COMMENT = re.compile(rb"^# (?:HELP|TYPE|UNIT) [a-zA-Z_:]", re.MULTILINE)
 _SAMPLE = re.compile(
@@ -24,7 +25,6 @@ _PROCESSES = ("instance", "host", "node", "namespace", "pod", "container", "name
 _DEVICES = ("gpu", "device", "gpu_id", "minor_number")
 # Samples of one metric of which each is a count since the start, or a part of a distribution.
 _NO_GAUGES = ("_total", "_bucket", "_sum", "_count", "_created")
-_OURS = "phaseprof_"
 _MOST_BYTES = 2.0**63
 
 
@@ -58,7 +58,7 @@ def read_prometheus(file: Path, units: Units) -> list[Readings]:
             raise fail(file, f"{name} is more than any memory holds (got {value:g})", "fix or remove it", line=line)
         labels = {label["name"]: label["value"] for label in _LABEL.finditer(sample["labels"] or "")}
         time_s = scaled(float(sample["time"])) if sample["time"] and _number(sample["time"]) is not None else None
-        point = labels.pop("point", "") if name.startswith(_OURS) else ""
+        point = labels.pop("point", "") if name.startswith(PREFIX) else ""
         process, metric = _process_of(name, labels), _metric_of(name, labels)
         builder.add(
             metric, value, step=sequence.step((process, point, metric)), point=point,
@@ -87,11 +87,8 @@ def _process_of(metric: str, labels: dict[str, str]) -> str:
 
 def _metric_of(name: str, labels: dict[str, str]) -> str:
     """Name a sample: a device by its label, and any part of the metric by what other labels say."""
-    if name.startswith(_OURS):
-        bare = name.removeprefix(_OURS)
-        return (
-            f"{labels['device']}/{bare.removeprefix('device_')}" if "device" in labels else labels.get("metric", bare)
-        )
+    if name.startswith(PREFIX):
+        return metric_of(name, labels)
     device = next((labels[label] for label in _DEVICES if label in labels), "")
     rest = [value for label, value in labels.items() if label not in (*_PROCESSES, *_DEVICES, "UUID", "modelName")]
     part = "".join(f"/{value[:60]}" for value in rest if value)

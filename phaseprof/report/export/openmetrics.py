@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from phaseprof.analysis.open_names import PREFIX, family_of
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run, load_run
 
 Load = Callable[[Path], Run]
 
 _UNITS = ("bytes", "seconds")
-_DEVICE = re.compile(r"(cuda|xpu|mps|gpu)(\d*)/(.+)")
 
 
 @dataclass
@@ -29,15 +28,23 @@ class _Family:
 def write_openmetrics(run: Path, out: Path, *, load: Load = load_run) -> int:
     """Write the newest reading of every series, totals of phases and generations; return the number of samples.
 
-    Reference: OpenMetrics 1.0.0.  Metrics keep their names after ``phaseprof_``; characters that are not allowed become
-    ``_`` and the name as recorded is the label ``metric``.
+    What is counted by type or sized by name is one family, with the type or name as a label.
     """
-    families: dict[str, _Family] = {}
-    for process in load(run).processes:
-        _add_process(families, process)
-    text, n = _render(families)
+    text, n = openmetrics_text(load(run).processes)
     out.write_text(text, encoding="utf-8")
     return n
+
+
+def openmetrics_text(processes: Iterable[ProcessRun]) -> tuple[str, int]:
+    """Return the text and its number of samples.
+
+    Reference: OpenMetrics 1.0.0.  Names are those of ``analysis.open_names``; those that OpenMetrics does not allow are
+    the label ``metric``.
+    """
+    families: dict[str, _Family] = {}
+    for process in processes:
+        _add_process(families, process)
+    return _render(families)
 
 
 def _add_process(families: dict[str, _Family], process: ProcessRun) -> None:
@@ -51,8 +58,8 @@ def _add_process(families: dict[str, _Family], process: ProcessRun) -> None:
     newest = {key: series.last for key, series in process.series.items() if len(series)}
     newest |= {key: value for key, (_, value) in process.first_counts.items()}
     for (point, metric), value in newest.items():
-        name, labels = _family_name(metric)
-        about = f"Newest reading of {name.removeprefix('phaseprof_')}."
+        name, labels = family_of(metric)
+        about = f"Newest reading of {name.removeprefix(PREFIX)}."
         add(name, "gauge", about, value, labels={"point": point, **labels})
     for phase, totals in process.phases.items():
         of = {"phase": phase}
@@ -77,19 +84,6 @@ class _Adder:
     ) -> None:  # fmt: skip
         family = self._families.setdefault(name, _Family(kind, help_text))
         family.samples.append((name + suffix, {**self._who, **(labels or {})}, value))
-
-
-def _family_name(metric: str) -> tuple[str, dict[str, str]]:
-    """Return the name of a metric's family, and the labels that keep what the name cannot."""
-    on_device = _DEVICE.fullmatch(metric)
-    labels = {"device": on_device[1] + on_device[2]} if on_device else {}
-    bare = f"device_{on_device[3]}" if on_device else metric
-    clean = re.sub(r"[^a-zA-Z0-9_]", "_", bare)
-    if clean != bare:
-        labels["metric"] = metric
-    # These endings belong to other kinds of families.
-    clean = re.sub(r"_(total|info|bucket|count|sum|created)\Z", r"_\1_now", clean)
-    return f"phaseprof_{clean}", labels
 
 
 def _render(families: dict[str, _Family]) -> tuple[str, int]:
