@@ -18,7 +18,7 @@ from phaseprof.analysis.garbage import find_dead
 from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.analysis.limits import COUNTER_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
-from phaseprof.analysis.naming import BLOCK_BYTES, advise, counted_phase, summarise
+from phaseprof.analysis.naming import ALLOCATED, BLOCK_BYTES, advise, counted_phase, summarise
 from phaseprof.analysis.placed import (
     REGISTRIES,
     SHARE,
@@ -31,7 +31,7 @@ from phaseprof.analysis.placed import (
     rest_of,
 )  # fmt: skip
 from phaseprof.analysis.since import since
-from phaseprof.analysis.symptoms import AT, Symptom, stands_in
+from phaseprof.analysis.symptoms import AT, FILLED, Symptom, stands_in
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE, ProcessRun
 from phaseprof.records import COMPANIONS, NO_ROOT, Finding
@@ -52,6 +52,8 @@ COUNTED = (
 NATIVE = ("malloc_in_use_bytes", "anonymous_bytes", "rss_bytes")
 # Resident memory must have grown by this much to be blamed while malloc's own count stands still (mapped by hand).
 MAPPED_LEAST_BYTES = 32 * 1024.0 * 1024.0
+# Of a rise, what private memory must still change by in a phase, lately, for the phase to bring it.
+LASTING = 0.1
 
 
 def counter_causes(
@@ -191,11 +193,21 @@ def _plain(process: ProcessRun, symptom: Symptom, kind: str, horizon: Horizon) -
 
 
 def _phase_of(process: ProcessRun, symptom: Symptom) -> str | None:
-    """The phase whose deltas add up to the rise: from readings at boundaries, else from the points' own counters."""
-    if symptom.births is not None and symptom.births.phases:
-        return symptom.phase()
-    changes = phase_changes(process, symptom.key)
-    return nearest_phase(changes, symptom.judgement.slope)
+    """The phase whose deltas add up to the rise: from readings at boundaries, else from the points' own counters.
+
+    Where the generations that were followed came to far more than the rise, something else filled up in them: a phase
+    in which private memory grows no more is not the one.
+    """
+    slope = symptom.judgement.slope
+    if symptom.births is None or not symptom.births.phases:
+        return nearest_phase(phase_changes(process, symptom.key), slope)
+    changes = symptom.changes()
+    if sum(changes.values()) > FILLED * slope:
+        now = phase_changes(process, ALLOCATED[1])
+        lasting = {phase: change for phase, change in changes.items() if now.get(phase, 0.0) >= LASTING * slope}
+        if any(change > 0 for change in lasting.values()):
+            return nearest_phase(lasting, slope)
+    return symptom.phase()
 
 
 def phase_changes(process: ProcessRun, metric: str) -> dict[str, float]:

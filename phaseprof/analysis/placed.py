@@ -6,6 +6,7 @@ counter's growth: each part of a fifth or more is a finding, so that a small lea
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -61,6 +62,8 @@ class Share:
         is_plain: a container of numbers or lines of text.
         bound, length: capacity of the container at the place, and how many lie in it; -1 where it has none.
         was_rehashed: the table of a dict or a set is all that became larger, unless numbers or text came into it.
+        came: objects of the most frequent type that came directly, a generation; where nothing in Python leads to the
+            place, of those below it as well.
     """
 
     kind: str
@@ -74,6 +77,7 @@ class Share:
     bound: int = -1
     length: int = -1
     was_rehashed: bool = False
+    came: float = 0.0
 
     @property
     def is_full(self) -> bool:
@@ -90,6 +94,15 @@ class Share:
     def may_be_told(self) -> bool:
         """Whether one look at it may name it: rings may be waiting by chance, and C holds types of every library."""
         return self.kind != GARBAGE and (bool(self.holder) or self.kind in ("tensors", "arrays", "autograd graph"))
+
+    def comes_one_by_one(self, turns: int, risen: int) -> bool:
+        """Whether as many lie there as came if most generations of a rise left one: one large array is no rise.
+
+        Args:
+            turns: generations by which its slopes were divided.
+            risen: generations in which memory rose.
+        """
+        return self.kind == "container" or self.came * turns >= MOSTLY * risen
 
     @property
     def names(self) -> bool:
@@ -172,7 +185,8 @@ def _share(place: fmt.Place, since: int, turns: int) -> Share:
     is_plain = kind == "container" and bool(place.direct) and _short(place.direct[0][0]) in PLAIN_ITEMS
     bound = -1 if _grows_in_its_items(place, since, turns) else place.bound
     rehashed = _was_rehashed(place)
-    return Share(kind, subject, type_name, holder, *slopes, objects, is_plain, bound, place.length, rehashed)
+    came = max((n for _, n, _ in (place.direct if holder else (*place.direct, *place.inside))), default=0) / turns
+    return Share(kind, subject, type_name, holder, *slopes, objects, is_plain, bound, place.length, rehashed, came)
 
 
 def _grows_in_its_items(place: fmt.Place, since: int, turns: int) -> bool:
@@ -223,9 +237,17 @@ def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: s
         return None
     turns = told.g + 1
     grown = memory.grown(told.g)
+    risen = told.g - (memory.symptom.judgement.since or 0)
     told_once = [one for one in shares(process) if one.may_be_told and memory.may_be(one)]
-    fitting = [one for one in told_once if accounts_for(turns * one.bytes_slope, grown)]
-    best = min(fitting, key=lambda one: (one.kind == "container", not one.holder, -one.bytes_slope), default=None)
+    fitting = [
+        one for one in told_once
+        if accounts_for(turns * one.bytes_slope, grown) and not one.is_full and one.comes_one_by_one(turns, risen)
+    ]  # fmt: skip
+    best = min(
+        fitting,
+        key=lambda one: (one.kind == "container", not one.holder, abs(math.log(turns * one.bytes_slope / grown))),
+        default=None,
+    )
     where = "about as much lies there as memory grew by"
     best = best or _kept_nodes(process, memory)
     if best is None:
@@ -234,7 +256,7 @@ def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: s
     if share is None or not _is_felt(share, memory, horizon):
         return None
     found = _finding(process, memory, share, horizon, phase)
-    return replace(found, summary=f"{found.summary}; seen once: {where}")
+    return replace(found, summary=f"{found.summary}; named from a single look at the end: {where}")
 
 
 def _kept_nodes(process: ProcessRun, memory: Memory) -> Share | None:

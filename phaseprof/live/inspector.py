@@ -51,8 +51,9 @@ CONSTANT_PART, SLOW_PART, SUSPICION_PART = 0.25, 0.05, 0.1
 OF_CHILDREN = 6
 # The jobs whose cost says how often a generation's end is read: all that are done whatever is under suspicion.
 CONSTANT = RECORDING - {"points", "sampling"}
-# What readings may take before any wall time has passed: the first generations are read one by one.
-CONSTANT_CREDIT_NS = 6_000_000
+# What readings may take before any wall time has passed: the first fourteen or so are read one by one, at 1.5 ms, since
+# a rise that changes its slope half-way needs seven readings on either side.
+CONSTANT_CREDIT_NS = 20_000_000
 # Watched classes are counted once in so many generations and so much time, whichever is longer, whatever it costs.
 COUNT_EVERY, COUNT_EVERY_NS = 10, 10_000_000_000
 # A part of a sizing ends a little after its limit; a shorter one would mostly look for the place where it goes on.

@@ -27,7 +27,7 @@ from phaseprof.live.settings import Settings
 from phaseprof.live.suspects import AT
 from phaseprof.live.tracking import TrackList
 from phaseprof.live.violations import act_on, describe
-from phaseprof.live.visits import SHORTEST_NS, TIMED_EVERY, Pace, Visit, Visited, name_of, take_counts
+from phaseprof.live.visits import FIRST_TURNS, SHORTEST_NS, TIMED_EVERY, Pace, Visit, Visited, name_of, take_counts
 from phaseprof.live.warn import warn_user
 from phaseprof.live.watching import Expected, Watched, WatchList
 from phaseprof.probes import own
@@ -339,7 +339,8 @@ class Session:
             self._outside = self._stack.get()
             now = self.clock()
             every = self.settings.report_every  # a report names its turn, which is recorded however short it is
-            self._is_turn_recorded = now >= self._turns.due or bool(every and (self._ordinal + 1) % every == 0)
+            is_wanted = self._ordinal < FIRST_TURNS or bool(every and (self._ordinal + 1) % every == 0)
+            self._is_turn_recorded = is_wanted or now >= self._turns.due
             if self._is_turn_recorded:
                 self._begin(index, now)
             else:

@@ -12,6 +12,8 @@ RECORDING_PART = 0.12
 # What may be spent on boundaries before any wall time has passed, so that a short program is recorded in full; below
 # the reserve, short visits are gathered.
 CREDIT_NS, RESERVE_NS = 4_000_000, 1_000_000
+# The first generations are recorded in any case, however many visits lie in each: a verdict rests on a dozen.
+FIRST_TURNS = 20
 # Where visits are gathered, the time between two recorded ones of a label.
 SHORTEST_NS, LONGEST_NS = 50_000_000, 10_000_000_000
 # Counts are written as often, unless there are so many labels that it would take more than this part of the budget;

@@ -210,6 +210,24 @@ def test_without_charges_an_interval_bears_the_name_of_the_point_that_ends_it() 
     assert changes == {"after collect": 10, "after train": 70, "after save": 20}
 
 
+def test_a_phase_whose_buffer_filled_while_births_were_followed_is_not_the_one_that_leaks() -> None:
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8)})
+    process.extend([fmt.Label(0, "generation", "generation"), fmt.Label(1, "train", "phase")])
+    process.add(fmt.Label(2, "evaluate", "phase"))
+    pages = 10_000
+    for g in range(20):
+        for n, (label, grows) in enumerate(((2, 300 if g < 7 else 0), (1, 256))):
+            process.add(fmt.Point(g * 10**9 + 2 * n, label, fmt.ENTER, g, f"{pages} {pages} 10 1 0 7 0"))
+            pages += grows
+            process.add(fmt.Point(g * 10**9 + 2 * n + 1, label, fmt.EXIT, g, f"{pages} {pages} 10 1 0 7 0"))
+    process.add(born("malloc_in_use_bytes", 3, evaluate=3.3 * MIB, train=4 * MIB))
+    process.fold()
+
+    (finding,) = find_leaks(process)
+
+    assert (finding.verdict, finding.phase) == ("leak", "train")
+
+
 def test_one_point_alone_tells_no_phase() -> None:
     process = ProcessRun()
     for g in range(10):

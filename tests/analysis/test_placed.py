@@ -121,7 +121,39 @@ def test_a_single_look_names_where_about_as_much_lies_as_memory_grew_by() -> Non
     (finding,) = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [looks]))
 
     assert (finding.verdict, finding.kind, finding.holder) == ("leak", "objects", tuple(ROLLOUTS))
-    assert finding.summary.endswith("seen once: about as much lies there as memory grew by")
+    assert finding.summary.endswith("named from a single look at the end: about as much lies there as memory grew by")
+
+
+BATCHES = ["module __main__.trainer (Trainer)", ".batches (list, 40)"]
+
+
+@pytest.mark.parametrize(
+    ("beside", "named"),
+    [
+        (place(24 * MIB, steps=["module __main__.world (World)", ".map (ndarray)"], direct=()), ROLLOUTS),
+        (place(40 * MIB, steps=BATCHES, direct=(("numpy.ndarray", 39, 40 * MIB),)), ROLLOUTS),
+        (place(19 * MIB, steps=BATCHES, direct=(("numpy.ndarray", 39, 19 * MIB),)), BATCHES),
+    ],
+    ids=["one large array", "further from the growth", "nearer to the growth"],
+)  # fmt: skip
+def test_of_several_places_seen_once_the_one_with_as_much_as_memory_grew_by_is_named(
+    beside: fmt.Place, named: list[str]
+) -> None:
+    kept = place(17 * MIB, direct=(("app.Rollout", 19, 17 * MIB),))
+    looks = fmt.Places(0, LAST, LAST, 90 * MIB, [beside, kept])
+
+    (finding,) = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [looks]))
+
+    assert finding.holder == tuple(named)
+
+
+def test_a_full_buffer_seen_once_is_not_named() -> None:
+    full = fmt.Place(BATCHES, "list", 1, 19 * MIB, 0, [("numpy.ndarray", 39, 19 * MIB)], [], 40, 40)
+    looks = fmt.Places(0, LAST, LAST, 90 * MIB, [full])
+
+    (finding,) = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [looks]))
+
+    assert (finding.verdict, finding.holder) == ("leak", ())
 
 
 def test_what_cpp_holds_of_graphs_hangs_from_the_tensor_that_keeps_them() -> None:

@@ -181,7 +181,7 @@ def test_objects_are_named_by_one_look_at_the_end() -> None:
 
     assert (finding["kind"], finding["subject"], finding["phase"]) == ("objects", "Scene", "collect")
     assert ".episodes (list, 70)" in " ".join(finding["holder"])
-    assert "seen once" in finding["summary"]
+    assert "named from a single look at the end" in finding["summary"]
 
 
 def test_what_is_held_in_long_teeth_is_not() -> None:

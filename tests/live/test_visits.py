@@ -14,7 +14,7 @@ from phaseprof import Profiler, load
 from phaseprof.live.scopes import CheckpointScope, CountedScope, GenerationScope, PhaseScope
 from phaseprof.live.session import Session
 from phaseprof.live.settings import Settings
-from phaseprof.live.visits import FULL_DETAIL, LONGEST_NS, SHORTEST_NS, Pace, Visited
+from phaseprof.live.visits import FIRST_TURNS, FULL_DETAIL, LONGEST_NS, SHORTEST_NS, Pace, Visited
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 
@@ -228,6 +228,20 @@ def test_generations_that_are_counted_keep_their_ordinals(session: Session, cloc
     assert len(process.generations) < 20_000
     assert all(one.index == one.ordinal + 7 for one in process.generations)
     assert process.number_of(33_333) == 33_340
+
+
+def test_the_first_generations_are_recorded_however_many_visits_lie_in_them(
+    session: Session, clock: Clock, tmp_path: Path
+) -> None:
+    for _ in range(30):
+        with GenerationScope(session, None, None):
+            for at in range(200):
+                with PhaseScope(session, "step" + str(at % 10), None):
+                    clock.now += MS // 20
+
+    recorded = [one.ordinal for one in read(session, tmp_path).generations]
+    assert recorded[:FIRST_TURNS] == list(range(FIRST_TURNS))
+    assert len(recorded) < 30
 
 
 # --- what they are charged --------------------------------------------------------------------------------------------
