@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Types of what grew at a place of which the names are kept: the heaviest.
 MOST_TYPES = 6
+# The same of what waits for the collector: what makes the rings is small beside what hangs from them.
+MOST_WAITING = 24
 # Steps up a path that are followed; one that is longer ends there.
 _DEEPEST = 200
 _NOWHERE = -1
@@ -136,7 +138,7 @@ def waiting(table: PlaceTable) -> tuple[Part, ...]:
 
     rows = np.flatnonzero(_apart(table) == _APART[UNREACHABLE])
     rows = rows[table.parent[rows] != 0]
-    return _parts(table, rows, table.n_objects[rows], table.own_bytes[rows])
+    return _parts(table, rows, table.n_objects[rows], table.own_bytes[rows], most=MOST_WAITING)
 
 
 def keeper_of_graphs(table: PlaceTable) -> int | None:
@@ -299,9 +301,14 @@ def _growth(rows: _Rows, home: int, n_bytes: float) -> Growth:
 
 
 def _parts(
-    table: PlaceTable, rows: NDArray[np.int64], objects: NDArray[np.int64], sizes: NDArray[np.int64]
+    table: PlaceTable,
+    rows: NDArray[np.int64],
+    objects: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+    *,
+    most: int = MOST_TYPES,
 ) -> tuple[Part, ...]:
-    """Sum by the type of each row."""
+    """Sum by the type of each row; so many of the types, the heaviest."""
     import numpy as np
 
     counts = np.bincount(table.type_index[rows], weights=objects).tolist()
@@ -311,4 +318,4 @@ def _parts(
         for kind, (n, size) in enumerate(zip(counts, totals, strict=True))
         if n > 0 or size > 0
     ]
-    return tuple(sorted(parts, key=lambda part: (-part.n_bytes, -part.n_objects, part.type_name))[:MOST_TYPES])
+    return tuple(sorted(parts, key=lambda part: (-part.n_bytes, -part.n_objects, part.type_name))[:most])

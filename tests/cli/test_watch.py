@@ -375,7 +375,7 @@ def test_processes_are_sorted_and_chosen(tmp_path: Path, choice: dict[str, Any],
 
 
 def test_a_phase_has_its_own_memory_and_findings(tmp_path: Path) -> None:
-    out = frame_of(watch(write_run(tmp_path), phase="evaluate", history=2))
+    out = frame_of(watch(write_run(tmp_path), phase="evaluate", history=2), width=200 + len(str(tmp_path)))
 
     assert "in evaluate" in out.splitlines()[0]
     assert "720.00 MiB" in out
