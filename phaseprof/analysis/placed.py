@@ -62,8 +62,8 @@ class Share:
         is_plain: a container of numbers or lines of text.
         bound, length: capacity of the container at the place, and how many lie in it; -1 where it has none.
         was_rehashed: the table of a dict or a set is all that became larger, unless numbers or text came into it.
-        came: objects of the most frequent type that came directly, a generation; where nothing in Python leads to the
-            place, of those below it as well.
+        came: objects of the most frequent type that came directly, in all; where nothing in Python leads to the place,
+            of those below it as well.
     """
 
     kind: str
@@ -77,7 +77,7 @@ class Share:
     bound: int = -1
     length: int = -1
     was_rehashed: bool = False
-    came: float = 0.0
+    came: int = 0
 
     @property
     def is_full(self) -> bool:
@@ -95,14 +95,12 @@ class Share:
         """Whether one look at it may name it: rings may be waiting by chance, and C holds types of every library."""
         return self.kind != GARBAGE and (bool(self.holder) or self.kind in ("tensors", "arrays", "autograd graph"))
 
-    def comes_one_by_one(self, turns: int, risen: int) -> bool:
-        """Whether as many lie there as came if most generations of a rise left one: one large array is no rise.
+    def comes_one_by_one(self, risen: int) -> bool:
+        """Whether as many came as if most of the ``risen`` generations in which memory rose left one.
 
-        Args:
-            turns: generations by which its slopes were divided.
-            risen: generations in which memory rose.
+        Example: one large array is no rise.
         """
-        return self.kind == "container" or self.came * turns >= MOSTLY * risen
+        return self.kind == "container" or self.came >= MOSTLY * risen
 
     @property
     def names(self) -> bool:
@@ -185,7 +183,7 @@ def _share(place: fmt.Place, since: int, turns: int) -> Share:
     is_plain = kind == "container" and bool(place.direct) and _short(place.direct[0][0]) in PLAIN_ITEMS
     bound = -1 if _grows_in_its_items(place, since, turns) else place.bound
     rehashed = _was_rehashed(place)
-    came = max((n for _, n, _ in (place.direct if holder else (*place.direct, *place.inside))), default=0) / turns
+    came = max((n for _, n, _ in (place.direct if holder else (*place.direct, *place.inside))), default=0)
     return Share(kind, subject, type_name, holder, *slopes, objects, is_plain, bound, place.length, rehashed, came)
 
 
@@ -241,7 +239,7 @@ def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: s
     told_once = [one for one in shares(process) if one.may_be_told and memory.may_be(one)]
     fitting = [
         one for one in told_once
-        if accounts_for(turns * one.bytes_slope, grown) and not one.is_full and one.comes_one_by_one(turns, risen)
+        if accounts_for(turns * one.bytes_slope, grown) and not one.is_full and one.comes_one_by_one(risen)
     ]  # fmt: skip
     best = min(
         fitting,
