@@ -14,7 +14,7 @@ import numpy as np
 
 from phaseprof.analysis.causes import KIND_OF_TYPE
 from phaseprof.analysis.compare_series import Floats, Side, interval_changes
-from phaseprof.analysis.garbage import find_dead
+from phaseprof.analysis.garbage import find_dead, is_collected_in_time
 from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.analysis.limits import COUNTER_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
@@ -271,9 +271,11 @@ def explained_memory(process: ProcessRun, symptoms: Mapping[str, Symptom], horiz
     found = explain(process, memory, horizon, _phase_of(process, symptom))
     left = rest_of(process, symptoms, memory)
     is_felt = horizon.is_felt(left, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key)
-    is_graph = any(finding.kind == "autograd graph" for finding in found)
-    if not found or left < SHARE * memory.rate or not is_felt or is_graph or symptom.key == "python_blocks":
+    if not found or left < SHARE * memory.rate or not is_felt or symptom.key == "python_blocks":
         return found
+    is_graph = any(finding.kind == "autograd graph" for finding in found)
+    if is_graph or is_collected_in_time(process, memory.grown_by(process)):
+        return found  # they own memory that no look sees
     rest = replace(_plain(process, symptom, "native", horizon), eta_s=horizon.seconds_left(left), bytes_slope=left)
     rest = replace(rest, advice=advise("native", None, ()), slope=left)
     return [*found, replace(rest, summary=summarise(rest, left))]
@@ -366,10 +368,13 @@ def _unexplained(
 ) -> Finding:
     """A finding that only an allocator's counter shows, with what a single look names, if it names something."""
     finding = replace(_plain(process, counter, kind, horizon), eta_s=horizon.seconds_left(rate))
-    blocks_rate = rate if counter.key == "python_blocks" else 0.0
-    once = explain_once(process, Memory(counter, rate, blocks_rate), horizon, finding.phase)
+    memory = Memory(counter, rate, rate if counter.key == "python_blocks" else 0.0)
+    once = explain_once(process, memory, horizon, finding.phase)
     if once is not None:
         return once
+    if is_collected_in_time(process, memory.grown_by(process)):
+        finding = replace(finding, verdict="growing", kind="garbage", eta_s=None, advice=advise("garbage", None, ()))
+        return replace(finding, summary=summarise(finding, rate))
     buffers = sum(s.judgement.slope for key, s in symptoms.items() if key.startswith("untracked/") and s.rises)
     in_python = kind == "objects" or buffers >= 0.5 * counter.judgement.slope
     known_as = "unseen" if in_python else _what_was_seen(process)

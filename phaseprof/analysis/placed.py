@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, is_plumbing
+from phaseprof.analysis.garbage import comes_to_much
 from phaseprof.analysis.limits import COUNTER_BYTES, OBJECTS_BYTES, PLAIN_SHARE_PER_HOUR, Horizon
 from phaseprof.analysis.naming import BLOCK_BYTES, PLAIN_ITEMS, advise, summarise
 from phaseprof.analysis.since import since
@@ -127,6 +128,10 @@ class Memory:
     def grown(self, until: int) -> float:
         """Bytes that it leaked from its beginning to a generation."""
         return self.rate * (until - (self.symptom.judgement.since or 0))
+
+    def grown_by(self, process: ProcessRun) -> float:
+        """Bytes that it leaked until the newest look by place; 0 without one."""
+        return 0.0 if process.places is None else self.grown(process.places.g)
 
     def may_be(self, share: Share) -> bool:
         """Whether a place may have brought growth: a larger table alone moves no block of Python's own allocator."""
@@ -304,7 +309,8 @@ def _finding(process: ProcessRun, memory: Memory, share: Share, horizon: Horizon
         confidence=judgement.confidence, eta_s=None if share.bound > 0 else horizon.seconds_left(share.bytes_slope),
         advice=advise(share.kind, share.subject, share.holder), evidence=(memory.symptom.evidence,),
     )  # fmt: skip
-    if share.kind == "garbage" and _is_collected(process, judgement.since):
+    is_brief = share.kind == "garbage" and _is_collected(process, judgement.since)
+    if is_brief or (share.kind == "garbage" and not comes_to_much(process)):
         found = replace(found, verdict="growing", eta_s=None)
     return replace(found, summary=summarise(found, share.bytes_slope))
 

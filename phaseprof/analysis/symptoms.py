@@ -38,6 +38,9 @@ SHOWN = 0.25
 FILLED = 2.0
 # Of the survivors of a type that mixes dead cycles with living objects, this share must go in a collection.
 FREED_SHARE = 0.3
+# Of the blocks of Python's allocator that go in a collection, the objects that the collector counts: dead figures and
+# their parts were 0.4 of theirs.
+TAKEN = 0.1
 # Readings that can be judged by themselves, of a whole series or since a collection of ours.
 ENOUGH = 8
 # Of the growth of resident memory, what memory in use must have grown by for the two to be one.
@@ -225,8 +228,22 @@ def _judge(process: ProcessRun, key: str, series: Series) -> Judgement | None:
     after = None
     if collections is not None:
         flags = dict(zip(collections.generations, collections.values, strict=True))
-        after = [bool(flags.get(g, 0.0)) for g in generations]
+        dropped = _torn_down(process)
+        after = [bool(flags.get(g, 0.0)) and g not in dropped for g in generations]
     return judge(values, generations, after_collection=after)
+
+
+def _torn_down(process: ProcessRun) -> set[int]:
+    """Generations in which the program dropped objects by itself: the collector took few of those that went.
+
+    Example: a trainer that is deleted, and a collection after that: what went was none of the collector's.
+    """
+    blocks, collected = process.series.get((AT, "python_blocks")), process.series.get((AT, "gc/gc_collected"))
+    if blocks is None or collected is None:
+        return set()
+    taken = dict(zip(collected.generations[1:], np.diff(collected.values).tolist(), strict=True))
+    falls = zip(blocks.generations[1:], (-np.diff(blocks.values)).tolist(), strict=True)
+    return {g for g, fall in falls if fall > 0 and g in taken and taken[g] < TAKEN * fall}
 
 
 def without_our_readings(process: ProcessRun, series: Series) -> list[float]:

@@ -132,13 +132,32 @@ def _is_one_of(places: NDArray[np.uint64], wanted: Sequence[int]) -> NDArray[np.
     return ordered[at] == places if len(ordered) else np.zeros(len(places), np.bool_)
 
 
-def waiting(table: PlaceTable) -> tuple[Part, ...]:
-    """Return what waits for the collector, by type, the heaviest first: rings that no root reaches."""
+@dataclass(frozen=True)
+class Waiting:
+    """What waits for the collector: rings that no root reaches.
+
+    Attributes:
+        parts: by type, the heaviest first.
+        n_rings: how many it is: what one holds is part of it.
+        n_objects, n_bytes: of all types.
+    """
+
+    parts: tuple[Part, ...]
+    n_rings: int
+    n_objects: int
+    n_bytes: int
+
+
+def waiting(table: PlaceTable) -> Waiting:
+    """Return what waits for the collector."""
     import numpy as np
 
     rows = np.flatnonzero(_apart(table) == _APART[UNREACHABLE])
     rows = rows[table.parent[rows] != 0]
-    return _parts(table, rows, table.n_objects[rows], table.own_bytes[rows], most=MOST_WAITING)
+    objects, sizes = table.n_objects[rows], table.own_bytes[rows]
+    roots = [place for place, root in table.roots.items() if root.kind == UNREACHABLE]
+    n_rings = int(objects[_is_one_of(table.parent[rows], roots)].sum())
+    return Waiting(_parts(table, rows, objects, sizes, most=MOST_WAITING), n_rings, int(objects.sum()), int(sizes.sum()))
 
 
 def keeper_of_graphs(table: PlaceTable) -> int | None:

@@ -6,12 +6,15 @@ They are kept aside while the program runs, since it may still mark its own, and
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import pairwise
 
 from phaseprof.errors import ProbeUnavailable
+from phaseprof.probes.gc_watch import GcWatch
 from phaseprof.probes.malloc import MallocProbe
 from phaseprof.recording import format as fmt
 
 TICK_S = 0.5
+AFTER_COLLECTION = "after_full_collection"
 # Turns that are kept: when there are more, two become one, so that days take no more memory than minutes.
 MOST = 512
 
@@ -31,6 +34,7 @@ class ClockTurns:
         self._kept: list[tuple[int, int, dict[str, float]]] = []
         self._last = 0
         self._is_told = False
+        self._gc = GcWatch()
         try:
             self._malloc: MallocProbe | None = MallocProbe()
         except ProbeUnavailable:
@@ -42,12 +46,21 @@ class ClockTurns:
         if tick <= self._last or self._is_told:
             return
         self._last = tick
-        more = self._malloc.read() if self._malloc is not None else {}
-        self._kept.append((tick, now_ns, {**figures, **{name: float(value) for name, value in more.items()}}))
+        more = {name: float(value) for name, value in (self._malloc.read() if self._malloc is not None else {}).items()}
+        more["gc/gc_collected"] = float(self._gc.read()["gc_collected"])
+        more[AFTER_COLLECTION] = float(self._gc.full_since_last())
+        self._kept.append((tick, now_ns, {**figures, **more}))
         if len(self._kept) > MOST:
             self._halve()
 
+    def was_collected(self) -> bool:
+        """Whether a full collection has come since the newest reading."""
+        return self._gc.full_since_last()
+
     def _halve(self) -> None:
+        for (_, _, dropped), (tick, _, figures) in pairwise(self._kept):
+            if tick % 2 == 0:  # a collection before the one that is dropped is one before the next
+                figures[AFTER_COLLECTION] = max(figures[AFTER_COLLECTION], dropped[AFTER_COLLECTION])
         self._kept = [(tick // 2, now, figures) for tick, now, figures in self._kept if tick % 2 == 0]
         self.tick_ns *= 2
         self._last //= 2

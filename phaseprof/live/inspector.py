@@ -325,8 +325,13 @@ class Inspector:
     def _record(self, generation: int, figures: Mapping[str, float]) -> None:
         self._recorder.add(fmt.Metrics(self._clock(), generation, dict(figures), AT))
 
-    def read_counters(self, generation: int) -> None:
-        """Read and record the counters of every probe, those that take milliseconds now and then."""
+    def read_counters(self, generation: int, *, collected: bool | None = None) -> None:
+        """Read and record the counters of every probe, those that take milliseconds now and then.
+
+        Args:
+            generation: that they are filed under.
+            collected: whether a full collection has come since the last reading; ``None``: since this was last called.
+        """
         figures: dict[str, float] = {}
         with self._budget.spending("counters"):
             for probe in [probe for probe in self._probes if probe.name not in SLOW]:
@@ -343,7 +348,8 @@ class Inspector:
         with self._budget.spending("counters"):
             if generation % SLOW_EVERY == 0:
                 figures.update(self._devices.limits())
-            figures["after_full_collection"] = float(self._gc.full_since_last())
+            is_new = self._gc.full_since_last()
+            figures["after_full_collection"] = float(is_new if collected is None else collected)
             figures["waited_s"] = self._budget.waited_ns / 1e9
             self._record(generation, figures)
 
@@ -436,6 +442,9 @@ class Inspector:
             is_asked: findings are asked for by the program: what memory fell by since is no reason to look away.
         """
         if not is_asked and is_torn_down(self.suspects):
+            if self._gc.has_run_fully:  # what went may have waited for the collector: the counters tell
+                self._recorder.fold()
+                self.read_counters(self._recorder.generation)
             return
         self._recorder.fold()
         generation = self._recorder.generation

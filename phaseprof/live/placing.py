@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ _FIRST_NS = 1_000_000_000
 _FIRST_DEBT_NS = 20_000_000
 # When a counter begins to rise, so many generations between two looks are enough.
 _SOON = 3
+# Of the objects that live for long, one in so many must be new for a full collection to come (CPython's own rule).
+_FULL_AFTER = 4
 # Without a budget, a look in Python may take so long.
 _MOST_NS = 500_000_000
 
@@ -159,8 +162,26 @@ class PlaceWatch:
         heap = [_node(node, table.roots.get(node.place), steps.get(node.place, ())) for node in nodes]
         since, was_bytes = (generation, 0) if before is None else (before.generation, before.n_bytes)
         came = int(table.own_bytes.sum()) - was_bytes
-        waits = _parts(waiting(table))
-        self._recorder.add(fmt.Places(self._budget.clock(), generation, since, came, rows, heap, waits))
+        waits = waiting(table)
+        self._recorder.add(fmt.Places(
+            self._budget.clock(), generation, since, came, rows, heap, _parts(waits.parts), waits.n_rings,
+            waits.n_objects, waits.n_bytes, collected_at(int(table.n_objects.sum())),
+        ))  # fmt: skip
+
+
+def collected_at(n_objects: int) -> int:
+    """Return how many objects must wait for the collector to come by itself; -1 where it is switched off.
+
+    A full collection comes when what lives for long has grown by a quarter since the last one, and by as many as the
+    thresholds of all generations come to.
+
+    Args:
+        n_objects: on the heap.
+    """
+    young, *older = gc.get_threshold()
+    if not gc.isenabled() or not young:
+        return -1
+    return max(n_objects // _FULL_AFTER, young * math.prod(max(1, one) for one in older))
 
 
 def _node(node: HeapNode, root: Root | None, steps: Sequence[PathStep]) -> fmt.HeapPlace:

@@ -551,11 +551,12 @@ class Session:
         """Give a program that marks nothing generations by the clock, so that it gets a verdict; tell if it is one."""
         if self.sampler is None or not marks_nothing(self.recorder):
             return False
-        last = self.sampler.turns.write(self.recorder.add, at=AT, first=self._ordinal + 1)
+        turns = self.sampler.turns
+        last = turns.write(self.recorder.add, at=AT, first=self._ordinal + 1)
         if last > self._ordinal:
             self._ordinal = self.recorder.generation = last
-            self.inspector.read_counters(last)
-            tick_s = self.sampler.turns.tick_ns / 1e9
+            self.inspector.read_counters(last, collected=turns.was_collected())
+            tick_s = turns.tick_ns / 1e9
             self.recorder.note(f"no phase or generation was marked: each {tick_s:g} s of the run is a generation")
         return True
 

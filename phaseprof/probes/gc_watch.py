@@ -59,6 +59,11 @@ class GcWatch:
         self._full_seen = full
         return is_new
 
+    @property
+    def has_run_fully(self) -> bool:
+        """Whether a full collection has ended since ``full_since_last`` was asked. Cost: 1 us."""
+        return not self._is_closed and _totals()[_FULL] != self._full_seen
+
     def close(self) -> None:
         """End the watch; may be called twice."""
         self._is_closed = True

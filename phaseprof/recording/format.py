@@ -238,7 +238,10 @@ class Places(_Record, tag="places"):
 
     ``heap``: the heap as a tree, first the whole, then places where a visible share lies or came, parents first.
     ``since`` is ``g`` where the look was the only one: then it is what lies there.  ``waiting``: what waits for the
-    collector, as type, number and bytes.  A row without bytes that has graphs is where tensors with a graph lie.
+    collector, as type, number and bytes, the heaviest; ``waiting_rings``, ``waiting_objects`` and
+    ``waiting_bytes``: how many rings, objects and bytes that is in all; ``collected_at``: how many objects must wait
+    for the collector to come by itself, -1 where it is switched off, 0 where that was not read.  A row without bytes
+    that has graphs is where tensors with a graph lie.
     """
 
     t: Time
@@ -248,6 +251,10 @@ class Places(_Record, tag="places"):
     rows: list[Place]
     heap: list[HeapPlace] = []
     waiting: list[tuple[Name, Count, Count]] = []
+    waiting_rings: Count = 0
+    waiting_objects: Count = 0
+    waiting_bytes: Count = 0
+    collected_at: Count = 0
 
 
 class Large(_Record, tag="large"):

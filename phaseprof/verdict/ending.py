@@ -20,8 +20,8 @@ def ending(series: Series) -> int:
     """Return the index at which the ending begins: the number of readings where there is none.
 
     An ending is a fall within the last readings, out of the noise, after which nothing grows again, unlike any drop
-    before it: a teardown, one stray low reading.  After a full garbage collection a fall is no ending: it says what was
-    garbage.
+    before it: a teardown, one stray low reading.  Where one of its falls comes after a full garbage collection it is no
+    ending: that says what was garbage.
 
     Example: 0 to 19, then 4: the last reading is the ending.  A sawtooth's newest cycle is none.
 
@@ -36,7 +36,7 @@ def ending(series: Series) -> int:
     if len(late) == 0:
         return n
     begin = int(late[0])
-    is_end = _stays_down(y, begin) and not series.collected[begin] and not _is_usual(y, begin)
+    is_end = _stays_down(y, begin) and not series.collected[late].any() and not _is_usual(y, begin)
     return begin if is_end else n
 
 

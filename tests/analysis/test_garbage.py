@@ -12,8 +12,9 @@ from phaseprof.records import Finding
 
 
 def teeth(
-    *, n: int = 26, every: int = 16, step: float = MIB, freed: float = 9 * MIB, full: int = -1, at: int | None = None
-) -> tuple[Finding, ...]:
+    *, n: int = 26, every: int = 16, step: float = MIB, freed: float = 9 * MIB, full: int = -1, at: int | None = None,
+    n_waiting: int = 88, collected_at: int = 0, n_rings: int = 28,
+) -> tuple[Finding, ...]:  # fmt: skip
     """Memory in use that falls after ``every`` generations, and a look at the last of ``n``."""
     process = ProcessRun()
     for g in range(n):
@@ -22,7 +23,10 @@ def teeth(
     process.add(born("malloc_in_use_bytes", 1, collect=step))
     when = n - 1 if at is None else at
     waits = [("list", 60, int(0.9 * freed)), ("app.Rollout", 28, int(0.1 * freed))]
-    process.add(fmt.Places(n, when, when, 0, [], waiting=waits if freed else []))
+    process.add(fmt.Places(
+        n, when, when, 0, [], waiting=waits if freed else [], waiting_rings=n_rings, waiting_objects=n_waiting,
+        waiting_bytes=int(freed), collected_at=collected_at,
+    ))  # fmt: skip
     return find_leaks(process)
 
 
@@ -42,6 +46,24 @@ def test_where_nothing_is_collected_at_all_it_is_named_as_well() -> None:
     (finding,) = teeth(every=99, freed=25 * MIB)
 
     assert (finding.kind, finding.subject, finding.slope) == ("garbage", "Rollout", MIB)
+
+
+@pytest.mark.parametrize(
+    ("n_rings", "n_waiting", "collected_at", "verdict"),
+    [
+        (28, 88, 80_000, "leak"),  # 300 KiB each: gigabytes, before the collector counts so many
+        (28, 40_000, 80_000, "growing"),  # twice as much at most, of a process of 125 MB
+        (28, 40_000, -1, "leak"),  # nobody collects
+        (28, 5_000, 80_000, "leak"),
+        (1, 40_000, 80_000, "leak"),  # the program dropped it as a whole
+    ],
+)
+def test_what_the_collector_takes_before_it_comes_to_much_is_no_leak(
+    n_rings: int, n_waiting: int, collected_at: int, verdict: str
+) -> None:
+    (finding,) = teeth(every=99, freed=25 * MIB, n_rings=n_rings, n_waiting=n_waiting, collected_at=collected_at)
+
+    assert (finding.kind, finding.verdict) == ("garbage", verdict)
 
 
 def test_what_does_not_wait_stays_unexplained() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scripted_runs import END, LAST, born, dead, held, record, rising, symptom
+from scripted_runs import END, LAST, MIB, Curve, born, dead, held, record, rising, symptom
 
 from phaseprof.analysis.symptoms import carry_forward, find_symptoms, without_our_collections
 from phaseprof.recording import format as fmt
@@ -255,3 +255,18 @@ def test_a_collection_of_ours_that_took_nothing_leaves_a_level_whole() -> None:
     taken_down.add(fmt.Collected(LAST, LAST - 9, "count/list", 6, 0, 0))
 
     assert find_symptoms(taken_down)["malloc_in_use_bytes"].judgement.verdict == "leak"
+
+
+@pytest.mark.parametrize(("n_taken", "verdict"), [(4000.0, "sawtooth"), (50.0, "leak")])
+def test_what_the_program_drops_before_a_collection_was_no_garbage(n_taken: float, verdict: str) -> None:
+    """10,000 blocks go in the last generation: most with the collector, or none."""
+
+    def dropped(height: float) -> Curve:
+        return lambda g: height * (g if g < LAST else 0)
+
+    process = record({
+        "malloc_in_use_bytes": dropped(MIB), "python_blocks": dropped(10_000 / (LAST - 1)),
+        "gc/gc_collected": lambda g: n_taken * (g == LAST), "after_full_collection": lambda g: float(g == LAST),
+    })  # fmt: skip
+
+    assert find_symptoms(process)["malloc_in_use_bytes"].judgement.verdict == verdict

@@ -147,13 +147,15 @@ def test_rings_that_no_root_reaches_wait() -> None:
     try:
         for _ in range(400):  # so many that what a walk in Python makes for itself is less
             Ring()
-        waits = {part.type_name.rpartition(".")[2]: part for part in waiting(read_places())}
+        found = waiting(read_places())
+        waits = {part.type_name.rpartition(".")[2]: part for part in found.parts}
     finally:
         if was_on:
             gc.enable()
 
     assert waits["Ring"].n_objects == 400
     assert waits["ndarray"].n_bytes >= 400 * 2400
+    assert found.n_objects >= 800 and found.n_bytes >= sum(part.n_bytes for part in found.parts)
 
 
 def test_what_no_tensor_keeps_has_no_graphs() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from itertools import pairwise
@@ -47,6 +48,31 @@ def test_a_long_run_takes_longer_turns_and_no_more_memory() -> None:
     assert MOST // 2 <= len(records) <= MOST
     steps = {b.t - a.t for a, b in pairwise(records)}
     assert steps == {turns.tick_ns}
+
+
+def test_a_full_collection_shows_at_the_turn_that_it_came_in() -> None:
+    turns = ClockTurns(0)
+    for second in range(1, 6):
+        if second == 3:
+            gc.collect()
+        turns.see(second * SECOND, {"rss_bytes": 1.0})
+
+    assert not turns.was_collected()
+    flags = [r.v["after_full_collection"] for r in written(turns) if isinstance(r, fmt.Metrics)]
+    assert flags == [0.0, 0.0, 1.0, 0.0, 0.0]
+    turns.close()
+
+
+def test_no_full_collection_is_lost_when_turns_are_joined() -> None:
+    turns = ClockTurns(0)
+    for tick in range(1, MOST + 2):
+        if tick == 101:
+            gc.collect()
+        turns.see(tick * int(TICK_S * SECOND), {"rss_bytes": 1.0})
+
+    flags = [r.v["after_full_collection"] for r in written(turns) if isinstance(r, fmt.Metrics)]
+    assert sum(flags) == 1.0 and flags.index(1.0) == 50
+    turns.close()
 
 
 def test_what_follows_the_first_answer_is_not_judged() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import subprocess
 import sys
@@ -76,6 +77,33 @@ def test_nothing_is_looked_at_where_the_program_took_everything_down(tmp_path: P
 
     process = load(tmp_path / "run").main
     assert ("generation end", "arrays_bytes") not in process.series
+
+
+class Ring:
+    def __init__(self) -> None:
+        self.itself, self.pages = self, bytearray(200_000)
+
+
+def test_a_collection_at_the_end_is_read(tmp_path: Path) -> None:
+    """What it took had waited for it; nothing else shows that."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        profiler = Profiler(str(tmp_path / "run"), budget=None)
+        for g in range(14):
+            with profiler.generation(g), profiler.phase("step"):
+                for _ in range(5):
+                    Ring()
+        gc.collect()
+
+        profiler.close()
+    finally:
+        if was_on:
+            gc.enable()
+
+    series = load(tmp_path / "run").main.series
+    flags, memory = (series["generation end", m] for m in ("after_full_collection", "malloc_in_use_bytes"))
+    assert flags.last == 1.0 and memory.last < memory.values[-2] - 10 * 200_000
 
 
 @pytest.mark.parametrize("n", [0, 1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from phaseprof import Profiler, load
-from phaseprof.live.placing import bound_of_path, in_words
+from phaseprof.live.placing import bound_of_path, collected_at, in_words
 from phaseprof.live.suspicion import WARM_UP
 from phaseprof.native.extension import extension
 from phaseprof.native.table import PathStep
@@ -117,3 +118,20 @@ def test_what_grows_inside_an_item_has_no_bound(last: tuple[Any, ...], bound: in
     steps = [PathStep("module", "root", "app"), PathStep("collections.deque", "attribute", "recent", "", 100, 32)]
 
     assert bound_of_path([*steps, PathStep(*last)])[0] == bound
+
+
+def test_the_collector_comes_for_a_quarter_of_the_heap_or_not_at_all() -> None:
+    was, was_on = gc.get_threshold(), gc.isenabled()
+    try:
+        gc.enable()
+        gc.set_threshold(700, 10, 10)
+        assert (collected_at(1_000_000), collected_at(1000)) == (250_000, 70_000)
+        gc.set_threshold(0)
+        assert collected_at(1_000_000) == -1
+        gc.set_threshold(700, 10, 10)
+        gc.disable()
+        assert collected_at(1_000_000) == -1
+    finally:
+        gc.set_threshold(*was)
+        if was_on:
+            gc.enable()

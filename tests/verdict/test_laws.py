@@ -110,5 +110,12 @@ def test_a_fall_that_takes_back_next_to_nothing_is_no_ending(more, share):
     assert judge([*values[:-1], values[-2] / 2]).ending == 1
 
 
+def test_it_shows_garbage_after_another_fall_as_well():
+    values = [*range(30), 29.5, 28.5, 29, 0]
+
+    assert judge(values).verdict == "leak"
+    assert judge(values, after_collection=[False] * 33 + [True]).verdict == "sawtooth"
+
+
 def test_growth_that_begins_anew_is_no_ending():
     assert judge([*range(20), 0, 1]).verdict == "sawtooth"

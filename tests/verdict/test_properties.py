@@ -30,7 +30,7 @@ def test_judgement_is_always_in_range(values):
     assert found.verdict in VERDICTS
     assert found.slope_low <= found.slope <= found.slope_high
     assert 0 <= found.confidence <= 1
-    assert found.n + found.warm_up == len(values)
+    assert found.n + found.warm_up + found.ending == len(values)
     assert found.since is None or 0 <= found.since < len(values)
 
 
