@@ -30,6 +30,8 @@ CONTEXTS = "torch.autograd.function."
 
 # What a bare node of an autograd graph takes in C++: 5.6 KB for the eight of a small network's step.
 NODE_BYTES = 700.0
+# A block of Python's allocator: between a float and a short list.
+BLOCK_BYTES = 48.0
 
 # Types that come with a counter of their own, by the kind of its findings: what is found about them is the counter's.
 COMPANIONS = {

@@ -18,7 +18,7 @@ from phaseprof.analysis.garbage import find_dead, is_collected_in_time
 from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.analysis.limits import COUNTER_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
-from phaseprof.analysis.naming import ALLOCATED, BLOCK_BYTES, advise, counted_phase, summarise
+from phaseprof.analysis.naming import ALLOCATED, advise, counted_phase, summarise
 from phaseprof.analysis.placed import (
     REGISTRIES,
     SHARE,
@@ -34,7 +34,7 @@ from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, FILLED, Symptom, stands_in
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE, ProcessRun
-from phaseprof.records import COMPANIONS, NO_ROOT, Finding
+from phaseprof.records import BLOCK_BYTES, COMPANIONS, NO_ROOT, Finding
 from phaseprof.units import format_bytes
 from phaseprof.verdict.levels import comes_with
 
@@ -408,13 +408,23 @@ def _is_allocators(process: ProcessRun) -> bool:
     if in_use is None or resident is None:
         return False
     grown = resident.last - resident.values[0]
-    if grown < MAPPED_LEAST_BYTES:
+    if grown - _given_out_at_most(process) < MAPPED_LEAST_BYTES:
         return True  # heaps of Python and malloc breathe by that much while nothing leaks
     free = process.series.get((AT, "malloc_free_bytes"))
     if free is not None and free.last - free.values[0] > 0.3 * grown:
         return True
     untouched = in_use.last - resident.values[0]
     return untouched > 0.5 * grown
+
+
+def _given_out_at_most(process: ProcessRun) -> float:
+    """By how many bytes the allocators had grown at their highest: pages that were in use once stay resident."""
+    every = [
+        unit * (max(series.values) - series.values[0])
+        for metric, unit in ((ALLOCATED[0], 1.0), ("python_blocks", BLOCK_BYTES))
+        if (series := process.series.get((AT, metric))) is not None
+    ]
+    return sum(every)
 
 
 def _device(

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from phaseprof.analysis.causes import Cause, comes_with_python, is_plumbing
+from phaseprof.analysis.held import grew_held
 from phaseprof.analysis.naming import ALLOCATED
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom
 from phaseprof.recording.model import ProcessRun
 from phaseprof.verdict.levels import accounts_for
 from phaseprof.verdict.teeth import FEW, long_tooth
 
-# Of the generations, the part that rings must be as many as, or more, to have piled up one by one.
+# Rings for each generation: fewer have not piled up one by one, in most of them.
 PILED_UP = 0.5
 # What the process takes, the best measure first.
 SIZES = ("anonymous_bytes", "rss_bytes", "malloc_in_use_bytes")
@@ -57,26 +58,28 @@ def backing_tooth(symptoms: Mapping[str, Symptom], rate: float, least: int = ENO
 
 
 def comes_to_much(process: ProcessRun, grown: float = 0.0) -> bool:
-    """Whether rings that wait would take as much as the whole process does before the collector comes by itself.
+    """Whether rings that wait would double the process, or fill memory, before the collector comes by itself.
 
-    It counts objects, not bytes: few with large buffers wait for long.  True where it is switched off, or nobody knows.
+    It counts objects, not bytes: few with large buffers wait for long.  True where it is switched off, where nobody
+    knows, and where the program dropped at its end what it had held: as one piece, or as many.
 
-    Example: 30 closed figures are 15 MB in 20,000 objects; of 900,000 on the heap, a quarter must be new, which are
-    170 MB of figures at most.  90 rollouts are 90 MB in 900 objects, and would be 20 GB.  What is in one piece, the
-    program may have dropped as a whole just now: it has not piled up.
+    Example: rings of 100 objects with 40 KB, 400 bytes each; 75,000 must wait, which is 30 MB.  Rings of 10 objects
+    with 1 MB come to 7.5 GB.
 
     Args:
         process: the recording.
         grown: bytes that memory grew by, if they are what makes that.
     """
     told = process.places
-    size = next((process.series[AT, key] for key in SIZES if (AT, key) in process.series), None)
+    size = next((process.series[AT, key].last for key in SIZES if (AT, key) in process.series), None)
     if told is None or size is None or told.collected_at <= 0 or told.waiting_objects <= 0:
         return True
-    if told.waiting_rings < PILED_UP * (told.g + 1):
+    if told.waiting_rings < PILED_UP * (told.g + 1) or grew_held(process, AT, told.g):
         return True
+    left = process.series.get((AT, "available_bytes"))
     each = max(grown, told.waiting_bytes) / told.waiting_objects
-    return each * max(told.collected_at, told.waiting_objects) >= size.last
+    most = size if left is None else min(size, left.last)
+    return each * max(told.collected_at, told.waiting_objects) >= most
 
 
 def is_collected_in_time(process: ProcessRun, grown: float) -> bool:

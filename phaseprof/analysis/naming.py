@@ -10,7 +10,7 @@ from phaseprof.analysis.intervals import ABLE
 from phaseprof.analysis.paths import place_of_growth
 from phaseprof.analysis.symptoms import Symptom
 from phaseprof.recording.model import OUTSIDE
-from phaseprof.records import NODE_BYTES, Finding
+from phaseprof.records import BLOCK_BYTES, NODE_BYTES, Finding
 from phaseprof.units import format_bytes, format_duration
 
 # Bytes charged to a tracked object, and to an item of a container, whose own size was not measured.
@@ -19,8 +19,6 @@ OBJECT_BYTES, ITEM_BYTES = 200.0, 64.0
 PLAIN_ITEMS = frozenset({"", "float", "int", "bool", "str", "bytes", "NoneType"})
 SLOT_BYTES = 8.0
 ALLOCATED = ("malloc_in_use_bytes", "anonymous_bytes")
-# A block of Python's allocator: between a float and a short list.
-BLOCK_BYTES = 48.0
 
 
 def name_kind(cause: Cause, steady: Container[str] = ()) -> tuple[str, str | None]:

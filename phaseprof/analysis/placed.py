@@ -15,12 +15,12 @@ import numpy as np
 from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, is_plumbing
 from phaseprof.analysis.garbage import comes_to_much
 from phaseprof.analysis.limits import COUNTER_BYTES, OBJECTS_BYTES, PLAIN_SHARE_PER_HOUR, Horizon
-from phaseprof.analysis.naming import BLOCK_BYTES, PLAIN_ITEMS, advise, summarise
+from phaseprof.analysis.naming import PLAIN_ITEMS, advise, summarise
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import COMPANIONS, CONTEXTS, GARBAGE, NODE_BYTES, Finding, Verdict, is_own_name
+from phaseprof.records import BLOCK_BYTES, COMPANIONS, CONTEXTS, GARBAGE, NODE_BYTES, Finding, Verdict, is_own_name
 from phaseprof.verdict import judge
 from phaseprof.verdict.levels import accounts_for, comes_with
 from phaseprof.verdict.teeth import GARBAGE_GENERATIONS

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import lt
@@ -12,6 +12,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from phaseprof.analysis.held import grew_held
 from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.analysis.witnesses import witnesses
 from phaseprof.recording import format as fmt
@@ -38,9 +39,6 @@ SHOWN = 0.25
 FILLED = 2.0
 # Of the survivors of a type that mixes dead cycles with living objects, this share must go in a collection.
 FREED_SHARE = 0.3
-# Of the blocks of Python's allocator that go in a collection, the objects that the collector counts: dead figures and
-# their parts were 0.4 of theirs.
-TAKEN = 0.1
 # Readings that can be judged by themselves, of a whole series or since a collection of ours.
 ENOUGH = 8
 # Of the growth of resident memory, what memory in use must have grown by for the two to be one.
@@ -148,8 +146,9 @@ def stands_in(resident: Symptom, exact: Symptom | None) -> bool:
 def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:
     """Judge every series that may show a leak; those too short, flat or falling are left out but for the tracked."""
     found: dict[str, Symptom] = {}
+    collected = _collections(process)
     for key, at, series in voting_series(process):
-        judgement = _judge(process, key, series)
+        judgement = _judge(process, key, series, collected)
         if judgement is None or (judgement.verdict in ("stable", "too short") and judgement.growth <= 0):
             continue
         family = _filed(key)
@@ -208,7 +207,7 @@ def carry_forward(series: Series, generations: list[int]) -> Series:
     return filled
 
 
-def _judge(process: ProcessRun, key: str, series: Series) -> Judgement | None:
+def _judge(process: ProcessRun, key: str, series: Series, collected: Collection[int] | None) -> Judgement | None:
     if len(series) < 2:
         return None
     ours = sorted({record.g for record in process.collected})
@@ -224,26 +223,30 @@ def _judge(process: ProcessRun, key: str, series: Series) -> Judgement | None:
         generations, values = generations[begin:end], values[begin:end]
     if not any(map(lt, values, values[1:])):
         return None  # what never rises is at rest: no need to ask how it falls
-    collections = process.series.get((AT, "after_full_collection"))
-    after = None
-    if collections is not None:
-        flags = dict(zip(collections.generations, collections.values, strict=True))
-        dropped = _torn_down(process)
-        after = [bool(flags.get(g, 0.0)) and g not in dropped for g in generations]
+    after = None if collected is None else [g in collected for g in generations]
     return judge(values, generations, after_collection=after)
 
 
-def _torn_down(process: ProcessRun) -> set[int]:
-    """Generations in which the program dropped objects by itself: the collector took few of those that went.
+def _collections(process: ProcessRun) -> set[int] | None:
+    """Generations in which a full collection may have taken what had piled up; ``None`` where nobody knows.
+
+    Left out is what the program drops by itself, whatever a collection takes as well.  Each generation leaves one dead
+    object or more, so a collection that takes fewer takes no garbage that piled up.
 
     Example: a trainer that is deleted, and a collection after that: what went was none of the collector's.
     """
-    blocks, collected = process.series.get((AT, "python_blocks")), process.series.get((AT, "gc/gc_collected"))
-    if blocks is None or collected is None:
-        return set()
-    taken = dict(zip(collected.generations[1:], np.diff(collected.values).tolist(), strict=True))
-    falls = zip(blocks.generations[1:], (-np.diff(blocks.values)).tolist(), strict=True)
-    return {g for g, fall in falls if fall > 0 and g in taken and taken[g] < TAKEN * fall}
+    flags, taken = process.series.get((AT, "after_full_collection")), process.series.get((AT, "gc/gc_collected"))
+    if flags is None:
+        return None
+    full = [g for g, flag in flags if flag]
+    if taken is not None and len(taken) > 1:
+        so_far = np.interp(full, taken.generations, taken.values)
+        before = np.interp(np.array(full) - 1, taken.generations, taken.values)
+        few = zip(full, [0, *full], so_far - before, strict=False)
+        full = [g for g, newest, n in few if n >= g - newest]
+    if full and full[-1] == flags.generations[-1] and grew_held(process, AT, full[-1]):
+        full.pop()
+    return set(full)
 
 
 def without_our_readings(process: ProcessRun, series: Series) -> list[float]:

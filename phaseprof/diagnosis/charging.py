@@ -157,7 +157,8 @@ def waiting(table: PlaceTable) -> Waiting:
     objects, sizes = table.n_objects[rows], table.own_bytes[rows]
     roots = [place for place, root in table.roots.items() if root.kind == UNREACHABLE]
     n_rings = int(objects[_is_one_of(table.parent[rows], roots)].sum())
-    return Waiting(_parts(table, rows, objects, sizes, most=MOST_WAITING), n_rings, int(objects.sum()), int(sizes.sum()))
+    parts = _parts(table, rows, objects, sizes, most=MOST_WAITING)
+    return Waiting(parts, n_rings, int(objects.sum()), int(sizes.sum()))
 
 
 def keeper_of_graphs(table: PlaceTable) -> int | None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from phaseprof.diagnosis.charging import Growth, Kept, Part, charge, keeper_of_graphs, seen_once, waiting
+from phaseprof.diagnosis.charging import Growth, Kept, Part, Waiting, charge, keeper_of_graphs, seen_once, waiting
 from phaseprof.diagnosis.heap_tree import HeapNode, heap_tree
 from phaseprof.live import suspicion
 from phaseprof.live.budget import Budget
@@ -41,6 +41,8 @@ _FIRST_DEBT_NS = 20_000_000
 _SOON = 3
 # Of the objects that live for long, one in so many must be new for a full collection to come (CPython's own rule).
 _FULL_AFTER = 4
+# Under which name a look files the bytes that wait for the collector.
+WAITING = "waiting_bytes"
 # Without a budget, a look in Python may take so long.
 _MOST_NS = 500_000_000
 
@@ -135,13 +137,15 @@ class PlaceWatch:
         table = read_places()
         if table.partial:
             return
+        waits = waiting(table)
+        self._recorder.add(fmt.Metrics(self._budget.clock(), generation, {WAITING: float(waits.n_bytes)}, AT))
         if self._looks:
             before = min(self._looks, key=lambda look: abs(look.generation - _BASELINE * generation))
             grown = charge(before.table, table, least_bytes=_LEAST_BYTES, most=_MOST_PLACES)
-            self._record(grown, table, generation, before)
+            self._record(grown, table, waits, generation, before)
         elif is_last:
             there = charge(seen_once(table), table, least_bytes=_LEAST_BYTES, most=_MOST_ONCE)
-            self._record(_without_libraries(there, table), table, generation)
+            self._record(_without_libraries(there, table), table, waits, generation)
         if not is_last:
             self._looks.append(_Look(generation, Kept(table), int(table.own_bytes.sum())))
             OWN_MAPPINGS.add(self._looks[-1].table.address)
@@ -149,7 +153,7 @@ class PlaceWatch:
             OWN_MAPPINGS.discard(self._looks.pop(1).table.address)
 
     def _record(
-        self, grown: Sequence[Growth], table: PlaceTable, generation: int, before: _Look | None = None
+        self, grown: Sequence[Growth], table: PlaceTable, waits: Waiting, generation: int, before: _Look | None = None
     ) -> None:
         nodes = heap_tree(None if before is None else before.table, table)
         keeper = keeper_of_graphs(table)
@@ -162,7 +166,6 @@ class PlaceWatch:
         heap = [_node(node, table.roots.get(node.place), steps.get(node.place, ())) for node in nodes]
         since, was_bytes = (generation, 0) if before is None else (before.generation, before.n_bytes)
         came = int(table.own_bytes.sum()) - was_bytes
-        waits = waiting(table)
         self._recorder.add(fmt.Places(
             self._budget.clock(), generation, since, came, rows, heap, _parts(waits.parts), waits.n_rings,
             waits.n_objects, waits.n_bytes, collected_at(int(table.n_objects.sum())),

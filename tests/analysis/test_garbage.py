@@ -13,12 +13,14 @@ from phaseprof.records import Finding
 
 def teeth(
     *, n: int = 26, every: int = 16, step: float = MIB, freed: float = 9 * MIB, full: int = -1, at: int | None = None,
-    n_waiting: int = 88, collected_at: int = 0, n_rings: int = 28,
+    n_waiting: int = 88, collected_at: int = 0, n_rings: int = 28, waited: float | None = None,
 ) -> tuple[Finding, ...]:  # fmt: skip
     """Memory in use that falls after ``every`` generations, and a look at the last of ``n``."""
     process = ProcessRun()
     for g in range(n):
         figures = {"malloc_in_use_bytes": 1e8 + step * (g % every), "after_full_collection": float(g == full)}
+        if g == n // 2 and waited is not None:
+            figures["waiting_bytes"] = waited
         process.add(fmt.Metrics(g, g, figures))
     process.add(born("malloc_in_use_bytes", 1, collect=step))
     when = n - 1 if at is None else at
@@ -64,6 +66,15 @@ def test_what_the_collector_takes_before_it_comes_to_much_is_no_leak(
     (finding,) = teeth(every=99, freed=25 * MIB, n_rings=n_rings, n_waiting=n_waiting, collected_at=collected_at)
 
     assert (finding.kind, finding.verdict) == ("garbage", verdict)
+
+
+def test_what_was_held_at_the_look_before_is_no_garbage_that_is_taken() -> None:
+    """As many rings as generations wait, but half-way none did: a trainer has gone."""
+    (finding,) = teeth(every=99, waited=0, freed=25 * MIB, n_waiting=40_000, collected_at=80_000)
+
+    assert (finding.kind, finding.verdict) == ("garbage", "leak")
+    (healthy,) = teeth(every=99, waited=13 * MIB, freed=25 * MIB, n_waiting=40_000, collected_at=80_000)
+    assert healthy.verdict == "growing"
 
 
 def test_what_does_not_wait_stays_unexplained() -> None:
