@@ -15,8 +15,8 @@ from phaseprof.verdict.teeth import FEW, long_tooth
 
 # Rings for each generation: fewer have not piled up one by one, in most of them.
 PILED_UP = 0.5
-# What the process takes, the best measure first.
-SIZES = ("anonymous_bytes", "rss_bytes", "malloc_in_use_bytes")
+# Of the memory that is left, the part that waiting cycles may take for a while.  Chosen, not measured.
+FELT = 0.1
 # In the first generations programs collect what their start left behind.
 STARTED = 2
 
@@ -58,28 +58,26 @@ def backing_tooth(symptoms: Mapping[str, Symptom], rate: float, least: int = ENO
 
 
 def comes_to_much(process: ProcessRun, grown: float = 0.0) -> bool:
-    """Whether rings that wait would double the process, or fill memory, before the collector comes by itself.
+    """Whether rings that wait would take a tenth of the memory that is left before the collector comes by itself.
 
     It counts objects, not bytes: few with large buffers wait for long.  True where it is switched off, where nobody
     knows, and where the program dropped at its end what it had held: as one piece, or as many.
 
-    Example: rings of 100 objects with 40 KB, 400 bytes each; 75,000 must wait, which is 30 MB.  Rings of 10 objects
-    with 1 MB come to 7.5 GB.
+    Example: rings of 100 objects with 40 KB, 400 bytes each; 75,000 must wait, which is 30 MB of 20 GB.  Rings of 10
+    objects with 1 MB come to 7.5 GB.
 
     Args:
         process: the recording.
         grown: bytes that memory grew by, if they are what makes that.
     """
     told = process.places
-    size = next((process.series[AT, key].last for key in SIZES if (AT, key) in process.series), None)
-    if told is None or size is None or told.collected_at <= 0 or told.waiting_objects <= 0:
+    left = process.series.get((AT, "available_bytes"))
+    if told is None or left is None or told.collected_at <= 0 or told.waiting_objects <= 0:
         return True
     if told.waiting_rings < PILED_UP * (told.g + 1) or grew_held(process, AT, told.g):
         return True
-    left = process.series.get((AT, "available_bytes"))
     each = max(grown, told.waiting_bytes) / told.waiting_objects
-    most = size if left is None else min(size, left.last)
-    return each * max(told.collected_at, told.waiting_objects) >= most
+    return each * max(told.collected_at, told.waiting_objects) >= FELT * left.last
 
 
 def is_collected_in_time(process: ProcessRun, grown: float) -> bool:

@@ -19,6 +19,7 @@ def teeth(
     process = ProcessRun()
     for g in range(n):
         figures = {"malloc_in_use_bytes": 1e8 + step * (g % every), "after_full_collection": float(g == full)}
+        figures["available_bytes"] = 1e9
         if g == n // 2 and waited is not None:
             figures["waiting_bytes"] = waited
         process.add(fmt.Metrics(g, g, figures))
@@ -54,7 +55,7 @@ def test_where_nothing_is_collected_at_all_it_is_named_as_well() -> None:
     ("n_rings", "n_waiting", "collected_at", "verdict"),
     [
         (28, 88, 80_000, "leak"),  # 300 KiB each: gigabytes, before the collector counts so many
-        (28, 40_000, 80_000, "growing"),  # twice as much at most, of a process of 125 MB
+        (28, 40_000, 80_000, "growing"),  # twice as much at most, of a gigabyte that is left
         (28, 40_000, -1, "leak"),  # nobody collects
         (28, 5_000, 80_000, "leak"),
         (1, 40_000, 80_000, "leak"),  # the program dropped it as a whole
