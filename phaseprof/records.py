@@ -81,6 +81,26 @@ class Evidence:
     values: tuple[float, ...]
 
 
+Source = Literal["measured", "seen once", "not known"]
+
+
+@dataclass(frozen=True)
+class Certainty:
+    """Where each part of a finding comes from: two looks or more, one, or none.
+
+    Attributes:
+        verdict: from the readings of the series that voted.
+        phase: from the generations in which it was followed.
+        subject: from the looks that met it: by place, or counts of its type.
+        holder: from the looks by place, or searches, that met it.
+    """
+
+    verdict: Source = "not known"
+    phase: Source = "not known"
+    subject: Source = "not known"
+    holder: Source = "not known"
+
+
 @dataclass(frozen=True)
 class Finding:
     """What phaseprof claims about one cause of growth; the symptoms of one leak are one finding.
@@ -102,6 +122,7 @@ class Finding:
         summary: one sentence.
         advice: what to do about it, one or two sentences.
         evidence: the series behind the verdict.
+        certainty: where verdict, phase, subject and holder come from.
     """
 
     verdict: Verdict
@@ -123,6 +144,7 @@ class Finding:
     summary: str = ""
     advice: str = ""
     evidence: tuple[Evidence, ...] = field(default=())
+    certainty: Certainty = Certainty()
 
     def to_dict(self) -> dict[str, object]:
         """Return the finding as JSON-ready data."""

@@ -34,7 +34,7 @@ from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, FILLED, Symptom, stands_in
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE, ProcessRun
-from phaseprof.records import BLOCK_BYTES, COMPANIONS, NO_ROOT, Finding
+from phaseprof.records import BLOCK_BYTES, COMPANIONS, NO_ROOT, Certainty, Finding
 from phaseprof.units import format_bytes
 from phaseprof.verdict.levels import comes_with
 
@@ -94,7 +94,8 @@ def counter_causes(
         share = companion(process, kind, rate) if objects is None else None
         told = _asked_about(process, kind) if objects is None and share is None else None
         if share is not None:
-            plain = replace(plain, subject=_better(share.subject, subject), holder=share.holder)
+            seen = Certainty(holder="measured" if is_measured(process) else "seen once")
+            plain = replace(plain, subject=_better(share.subject, subject), holder=share.holder, certainty=seen)
         if told is not None:
             plain = replace(plain, subject=_better(told.subject.rpartition(".")[2], subject), holder=tuple(told.steps))
         found.append(_joined(plain, symptom, objects))
@@ -320,7 +321,7 @@ def _dead(
     if not horizon.is_felt(rate, dead.leak.judgement.since, least=COUNTER_BYTES, metric=dead.leak.key):
         return []
     finding = replace(
-        _plain(process, dead.leak, "garbage", horizon), subject=dead.subject,
+        _plain(process, dead.leak, "garbage", horizon), subject=dead.subject, certainty=Certainty(subject="seen once"),
         phase=counted_phase(symptoms), eta_s=horizon.seconds_left(rate), advice=advise("garbage", None, ()),
     )  # fmt: skip
     waits = f"{format_bytes(dead.n_bytes)} waited for the collector at the last look"

@@ -8,6 +8,7 @@ from itertools import pairwise
 from statistics import median
 
 from phaseprof.analysis.causes import Cause, carries, is_standard, join
+from phaseprof.analysis.certainty import with_certainty
 from phaseprof.analysis.clock import by_the_clock
 from phaseprof.analysis.counters import counter_causes, explained_memory, is_explained
 from phaseprof.analysis.expectations import broken_expectations, expectation_finding
@@ -93,7 +94,8 @@ def find_leaks(
     broken = [expectation_finding(process, one) for one in broken_expectations(process) if one.name not in named]
     every = [*counted, *leaks, *broken, *tracked, *rest]
     every += find_slowdown(process, symptoms, every)
-    return by_the_clock(process, tuple(sorted(_without_doubles(every), key=_rank)[:MOST_FINDINGS]))
+    ranked = sorted(_without_doubles(every), key=_rank)[:MOST_FINDINGS]
+    return by_the_clock(process, tuple(with_certainty(process, finding) for finding in ranked))
 
 
 def _is_followed(symptom: Symptom) -> bool:

@@ -20,7 +20,18 @@ from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import BLOCK_BYTES, COMPANIONS, CONTEXTS, GARBAGE, NODE_BYTES, Finding, Verdict, is_own_name
+from phaseprof.records import (
+    BLOCK_BYTES,
+    COMPANIONS,
+    CONTEXTS,
+    GARBAGE,
+    NODE_BYTES,
+    Certainty,
+    Finding,
+    Source,
+    Verdict,
+    is_own_name,
+)  # fmt: skip
 from phaseprof.verdict import judge
 from phaseprof.verdict.levels import accounts_for, comes_with
 from phaseprof.verdict.teeth import GARBAGE_GENERATIONS
@@ -308,11 +319,18 @@ def _finding(process: ProcessRun, memory: Memory, share: Share, horizon: Horizon
         bytes_slope=share.bytes_slope, **since(process, memory.symptom),
         confidence=judgement.confidence, eta_s=None if share.bound > 0 else horizon.seconds_left(share.bytes_slope),
         advice=advise(share.kind, share.subject, share.holder), evidence=(memory.symptom.evidence,),
+        certainty=_certainty(process, share),
     )  # fmt: skip
     is_brief = share.kind == "garbage" and _is_collected(process, judgement.since)
     if is_brief or (share.kind == "garbage" and not comes_to_much(process)):
         found = replace(found, verdict="growing", eta_s=None)
     return replace(found, summary=summarise(found, share.bytes_slope))
+
+
+def _certainty(process: ProcessRun, share: Share) -> Certainty:
+    """Where subject and holder of what lies at a place come from: what grew between two looks was met by both."""
+    seen: Source = "measured" if is_measured(process) else "seen once"
+    return Certainty(subject=seen, holder=seen if share.holder else "not known")
 
 
 def _is_collected(process: ProcessRun, began: int | None) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
+from typing import get_args
 
 from phaseprof.analysis.answers import answer
 from phaseprof.analysis.clock import tick_s
 from phaseprof.analysis.naming import unit_words
 from phaseprof.analysis.paths import places_of
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import Finding
+from phaseprof.records import Certainty, Finding, Source
 from phaseprof.report.access import GENERATION_END, count_generations
 from phaseprof.report.notebook import folded, preformatted, rich_table, rich_text, table
 from phaseprof.report.text import Report, Style, count_text, entry, fit, section, wrap
@@ -20,6 +21,8 @@ from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 # Below this no verdict on a series means anything.
 LEAST_READINGS = 6
 _FIELD_WIDTH = 9
+# Verdicts whose parts may be known more or less.
+_RISING = ("leak", "growing", "filling")
 _HEAD = ("verdict", "kind", "phase", "subject", "held by", "growth")
 
 
@@ -143,7 +146,18 @@ def _entry_lines(number: int, item: FindingEntry, style: Style) -> list[str]:
 
 def _facts(item: FindingEntry, style: Style) -> list[tuple[str, str]]:
     f = item.finding
-    return [("Made at", f.site or ""), ("To do", f.advice), ("Seen", evidence_text(f, style))]
+    known = certainty_text(f.certainty) if f.verdict in _RISING else ""
+    return [("Made at", f.site or ""), ("To do", f.advice), ("Seen", evidence_text(f, style)), ("Known", known)]
+
+
+def certainty_text(certainty: Certainty) -> str:
+    """Say which parts of a finding were seen once, and which are not known; empty where all are alike."""
+    parts: dict[str, list[str]] = {}
+    for name, source in asdict(certainty).items():
+        parts.setdefault(source, []).append(name)
+    if len(parts) == 1:
+        return ""
+    return "; ".join(f"{', '.join(parts[source])} {source}" for source in get_args(Source) if source in parts)
 
 
 def holder_lines(holder: Sequence[str], style: Style, *, name: str = "Held by") -> list[str]:

@@ -9,7 +9,7 @@ from phaseprof.analysis.snapshots.lines import GrowthLine
 from phaseprof.analysis.snapshots.model import Frame
 from phaseprof.analysis.snapshots.series import DeviceSeries
 from phaseprof.analysis.snapshots.sites import CommonCaller, SiteGrowth
-from phaseprof.records import Evidence, Finding, Verdict
+from phaseprof.records import Certainty, Evidence, Finding, Source, Verdict
 from phaseprof.units import format_bytes, format_signed_bytes
 
 # A pool, or new streams and private pools, are named as the place of growth if they bear this share of it.
@@ -144,7 +144,14 @@ def _occupied(series: DeviceSeries, verdict: Verdict) -> Finding:
             for found in series.lines
             if found.votes
         ),
+        certainty=_certainty(_phase(grown), caller),
     )
+
+
+def _certainty(phase: str | None, caller: CommonCaller | None) -> Certainty:
+    """Snapshots measure all that their stacks tell."""
+    known: tuple[Source, Source] = ("not known", "measured")
+    return Certainty("measured", known[phase is not None], "measured", known[caller is not None])
 
 
 def _where(series: DeviceSeries) -> str:

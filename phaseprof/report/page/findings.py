@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from phaseprof.records import Evidence, Finding
-from phaseprof.report.findings import FindingEntry, FindingsReport, rule_text, slope_text
+from phaseprof.report.findings import FindingEntry, FindingsReport, certainty_text, rule_text, slope_text
 from phaseprof.report.page.markup import Html, element, join
 from phaseprof.report.page.sparkline import sparkline
 from phaseprof.report.page.words import metric_words, reading
@@ -84,6 +84,7 @@ def _facts(item: FindingEntry) -> Html:
         ("Since", "" if item.since is None else f"{finding.slope_unit.partition('/')[2] or 'generation'} {item.since}"),
         ("Memory ends in", "" if finding.eta_s is None else f"{format_duration(finding.eta_s)} at this rate"),
         ("Allocated at", finding.site or ""),
+        ("Known", certainty_text(finding.certainty)),
     ]
     shown = [element("div", element("dt", name), element("dd", text)) for name, text in facts if text]
     return element("dl", *shown, class_="facts") if shown else Html("")
