@@ -8,14 +8,22 @@ from setuptools import Extension, setup
 # The sanitizers' options, and whatever else one build is to have.
 EXTRA = os.environ.get("PHASEPROF_CFLAGS", "").split()
 
-native = Extension(
-    "phaseprof.native._heap",
-    ["phaseprof/native/_heap.c"],
-    define_macros=[("_POSIX_C_SOURCE", "200809L")] if os.uname().sysname == "Linux" else [],
-    extra_compile_args=["-std=c11", "-O3", *EXTRA],
-    extra_link_args=EXTRA,
-    optional=True,  # without it the same passes run in Python
-)
+IS_LINUX = os.uname().sysname == "Linux"
 
+
+def extension(name: str) -> Extension:
+    """Describe one of the extensions."""
+    return Extension(
+        f"phaseprof.native.{name}",
+        [f"phaseprof/native/{name}.c"],
+        define_macros=[("_POSIX_C_SOURCE", "200809L")] if IS_LINUX else [],
+        extra_compile_args=["-std=c11", "-O3", *EXTRA],
+        extra_link_args=EXTRA,
+        optional=True,  # without it the same is done in Python
+    )
+
+
+# What is sampled is a file of /proc.
+NAMES = ["_heap", "_sampling"] if IS_LINUX else ["_heap"]
 # The passes rely on the interpreter's lock, which a free-threaded Python does not have.
-setup(ext_modules=[] if sysconfig.get_config_var("Py_GIL_DISABLED") else [native])
+setup(ext_modules=[] if sysconfig.get_config_var("Py_GIL_DISABLED") else [extension(name) for name in NAMES])

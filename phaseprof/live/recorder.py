@@ -13,7 +13,7 @@ import platform
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -36,9 +36,9 @@ MAX_NOTE_CHARS = 2000
 OVERFLOW = "(more labels)"
 _MAX_PENDING = 4096 * N_FIELDS
 _STATM_BYTES = 160  # seven 64-bit numbers in decimal need at most 147
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _LINE_HEAD = b'{"k":"p","a":%d,"e":%d,"g":%d,"t":'
 _LINE = b'%b%d,"m":"%b"}\n'
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
 class DeviceReader(Protocol):
@@ -63,7 +63,7 @@ class Recorder:
     ) -> None:
         self.model = ProcessRun()
         self.generation = -1
-        self._n_folded = 0
+        self._n_folded = self._n_samples = 0
         self._settings = settings
         self._clock = clock
         self._warn = warn
@@ -111,18 +111,17 @@ class Recorder:
             self._statm = KeptFile("/proc/self/statm", per_process=True)
             return lambda: b""
 
-        def read_through_psutil() -> bytes:
-            figures = probe.read()
-            shared = figures.get("file_and_shm_bytes")
-            text = f"{figures['vms_bytes'] // _PAGE_BYTES} {figures['rss_bytes'] // _PAGE_BYTES}"
-            return (text if shared is None else f"{text} {shared // _PAGE_BYTES}").encode() + b"\n"
-
-        return read_through_psutil
+        return probe.read_raw
 
     @property
     def n_points(self) -> int:
         """How many boundaries were recorded so far."""
         return self._n_folded + len(self._pending) // N_FIELDS
+
+    @property
+    def n_boundaries(self) -> int:
+        """How many of them the program passed: samples are none."""
+        return self.n_points - self._n_samples
 
     @property
     def n_waiting(self) -> int:
@@ -201,6 +200,25 @@ class Recorder:
                 head = heads.get(label << 2 | edge) or _make_head(heads, label, edge, generation)
                 writer.write(_LINE % (head, now, raw[:-1]))
         if len(pending) > _MAX_PENDING:
+            self.fold()
+
+    def samples(self, label: int, readings: Sequence[tuple[int, bytes]]) -> None:
+        """Record readings of process memory that were taken beside the program, each with its time, in one ``write``.
+
+        They are no thread's boundaries, and belong to the generation that is open now.
+        """
+        read_devices = self.read_devices
+        devices = read_devices() if read_devices is not None else None
+        newest = len(readings) - 1
+        rows: list[Row] = [
+            (now, label, fmt.POINT, self.generation, raw, devices if at == newest else None, -1.0, 0)
+            for at, (now, raw) in enumerate(readings)
+        ]
+        self._pending += itertools.chain.from_iterable(rows)
+        self._n_samples += len(rows)
+        if self._writer is not None:
+            self._writer.write(b"".join(fmt.encode(_as_point(row)) + b"\n" for row in rows), len(rows))
+        if len(self._pending) > _MAX_PENDING:
             self.fold()
 
     def _stop_reading(self, error: Exception) -> bytes:

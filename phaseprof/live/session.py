@@ -335,6 +335,8 @@ class Session:
         # Turns that were implied before keep their ordinals, so that no reading seems to go back in time.
         self._declared = True
         try:
+            if self.sampler is not None:
+                self.sampler.catch_up()
             self._ordinal = self.recorder.generation = self._ordinal + 1
             self._outside = self._stack.get()
             now = self.clock()
@@ -457,6 +459,8 @@ class Session:
             if self._ordinal >= 0:
                 self._act_on(self._measure())
                 self._report_if_due()
+            if self.sampler is not None:
+                self.sampler.catch_up()
             self._ordinal += 1
             self.recorder.generation = self._ordinal
             self.look_for_devices()
@@ -523,7 +527,7 @@ class Session:
         for one in list(self.marks):
             one.close()
         by_clock = self._count_by_clock()
-        looked_at = (0 if by_clock else self.recorder.n_points, self._ordinal)
+        looked_at = (0 if by_clock else self.recorder.n_boundaries, self._ordinal)
         if looked_at == self._looked_at:
             return
         self._looked_at = looked_at
@@ -549,7 +553,10 @@ class Session:
 
     def _count_by_clock(self) -> bool:
         """Give a program that marks nothing generations by the clock, so that it gets a verdict; tell if it is one."""
-        if self.sampler is None or not marks_nothing(self.recorder):
+        if self.sampler is None:
+            return False
+        self.sampler.catch_up()
+        if not marks_nothing(self.recorder):
             return False
         turns = self.sampler.turns
         last = turns.write(self.recorder.add, at=AT, first=self._ordinal + 1)

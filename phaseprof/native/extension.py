@@ -16,12 +16,23 @@ from typing import NamedTuple, Protocol, cast
 
 from phaseprof.native import layout
 
-__all__ = ["Extension", "addresses", "extension", "limit_or_none", "missing_because", "passes_in_python"]
+__all__ = [
+    "Extension",
+    "Samples",
+    "addresses",
+    "extension",
+    "limit_or_none",
+    "make_samples",
+    "missing_because",
+    "passes_in_python",
+]
 
 # What the walks must know of containers that the C interface has no names for.
 CONTAINERS = (deque, OrderedDict, defaultdict)
 # That of _heap.c; one that was built from other sources takes and returns other things.
 INTERFACE = 2
+# That of _sampling.c.
+SAMPLING_INTERFACE = 1
 
 _in_python = False
 
@@ -44,6 +55,21 @@ class Extension(Protocol):
     hidden_parents: Callable[[bytes, tuple[type, ...]], list[tuple[object, object]]]
 
 
+class Samples(Protocol):
+    """The samples of ``_sampling.c``."""
+
+    is_waiting: bool
+
+    def gather(self, every_ns: int, hold_ns: int, /) -> bool:
+        """Sample without the interpreter's lock until ``hold_ns`` have passed; tell whether to go on."""
+
+    def take(self) -> list[tuple[int, bytes]]:
+        """Return clock and text of each sample since the last call."""
+
+    def stop(self) -> None:
+        """Let ``gather`` come back."""
+
+
 class _Found(NamedTuple):
     module: Extension | None
     reason: str
@@ -60,6 +86,21 @@ def extension() -> Extension | None:
 def missing_because() -> str:
     """Return why the passes run in Python, ``""`` where they do not."""
     return _find().reason
+
+
+def make_samples(fd: int) -> Samples | None:
+    """Return what samples a file of ``/proc`` without the interpreter's lock; ``None`` where that is not to be had.
+
+    Args:
+        fd: the file's descriptor, which stays open as long as ``gather`` runs.
+    """
+    if _in_python or not _may_be_native():
+        return None
+    try:
+        module = importlib.import_module("phaseprof.native._sampling")
+    except ImportError:
+        return None
+    return cast(Samples, module.Samples(fd)) if module.interface == SAMPLING_INTERFACE else None
 
 
 @contextmanager
@@ -83,9 +124,13 @@ def limit_or_none(limit_s: float | None) -> float:
     return 0.0 if limit_s is None else max(limit_s, 1e-9)
 
 
+def _may_be_native() -> bool:
+    return os.environ.get("PHASEPROF_NATIVE", "1") != "0"
+
+
 @cache
 def _find() -> _Found:
-    if os.environ.get("PHASEPROF_NATIVE", "1") == "0":
+    if not _may_be_native():
         return _Found(None, "PHASEPROF_NATIVE=0")
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return _Found(None, "a free-threaded Python")

@@ -54,6 +54,11 @@ class StatmProbe:
         """
         return self._file.read(_STATM_SIZE)
 
+    @property
+    def fd(self) -> int:
+        """The descriptor, for who reads it without this class; -1 once it is closed."""
+        return self._file.fd
+
     def read(self) -> Mapping[str, int]:
         """Read and parse the process's memory; see the class for the metrics, errors and cost."""
         return parse_statm(self._file.read(_STATM_SIZE))
@@ -67,11 +72,16 @@ class StatmProbe:
         self._file.close()
 
 
-def parse_statm(raw: bytes) -> dict[str, int]:
+def parse_statm(raw: bytes, *, least: int = 3) -> dict[str, int]:
     """Turn the text of ``/proc/self/statm`` into bytes.
 
+    Args:
+        raw: the text, of whose numbers the first three are looked at.
+        least: how many there must be; two, where psutil tells no more.
+
     Returns:
-        ``rss_bytes``, ``anonymous_bytes`` (resident less shared), ``file_and_shm_bytes`` and ``vms_bytes``.
+        ``rss_bytes``, ``anonymous_bytes`` (resident less shared), ``file_and_shm_bytes`` and ``vms_bytes``; of two
+        numbers only ``rss_bytes`` and ``vms_bytes``.
 
     Raises:
         ProbeUnavailable: the text is not a statm line, as when the program closed the descriptor and its number went
@@ -81,10 +91,15 @@ def parse_statm(raw: bytes) -> dict[str, int]:
     True
     """
     try:
-        size, resident, shared = map(int, raw.split()[:3])
+        size, resident, *others = map(int, raw.split()[:3])
+        if len(others) + 2 < least:
+            raise ValueError("a number is missing")
     except ValueError as error:
         raise_the_programs(error)
         raise ProbeUnavailable(f"{_STATM} holds numbers (got {raw[:40]!r}); its descriptor was taken over") from error
+    if not others:
+        return {"rss_bytes": resident * _PAGE_BYTES, "vms_bytes": size * _PAGE_BYTES}
+    shared = others[0]
     return {
         "rss_bytes": resident * _PAGE_BYTES,
         "anonymous_bytes": (resident - shared) * _PAGE_BYTES,
@@ -131,6 +146,13 @@ class PsutilProcessProbe(Closable):
             figures["anonymous_bytes"] = int(memory.rss - shared)
             figures["file_and_shm_bytes"] = int(shared)
         return figures
+
+    def read_raw(self) -> bytes:
+        """Take one reading as the text that ``/proc/self/statm`` would begin with; errors are those of ``read``."""
+        figures = self.read()
+        names = ("vms_bytes", "rss_bytes", "file_and_shm_bytes")
+        pages = [str(figures[name] // _PAGE_BYTES) for name in names if name in figures]
+        return " ".join(pages).encode() + b"\n"
 
     def reopen(self) -> None:
         """Turn to the current process, as a forked child must."""
