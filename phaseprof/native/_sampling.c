@@ -34,6 +34,7 @@ typedef struct {
     int is_stopped;              /* under the mutex */
     _Atomic uint64_t n_sampled;  /* written by the thread that gathers */
     _Atomic uint64_t n_taken;    /* written under the interpreter's lock */
+    int is_taking;               /* under the interpreter's lock, which may be let go of while objects are made */
     Sample samples[N_SAMPLES];
 } Samples;
 
@@ -122,13 +123,15 @@ samples_gather(Samples *self, PyObject *args)
 
 PyDoc_STRVAR(take_doc,
              "take()\n--\n\nReturn (clock, text) of each sample since the last call, oldest first; the clock is that of "
-             "time.perf_counter_ns.");
+             "time.perf_counter_ns.  Called by a finalizer within another call, or beside one, it returns nothing.");
 
 static PyObject *
 samples_take(Samples *self, PyObject *Py_UNUSED(none))
 {
     uint64_t n = atomic_load_explicit(&self->n_taken, memory_order_relaxed);
-    uint64_t end = atomic_load_explicit(&self->n_sampled, memory_order_acquire);
+    uint64_t end = self->is_taking ? n : atomic_load_explicit(&self->n_sampled, memory_order_acquire);
+    int was_taking = self->is_taking;
+    self->is_taking = 1;
     PyObject *taken = PyList_New((Py_ssize_t)(end - n));
     for (Py_ssize_t i = 0; taken != NULL && n < end; n++, i++) {
         Sample *sample = &self->samples[n % N_SAMPLES];
@@ -140,9 +143,10 @@ samples_take(Samples *self, PyObject *Py_UNUSED(none))
             PyList_SET_ITEM(taken, i, item);
         }
     }
-    if (taken != NULL) {
+    if (taken != NULL && !was_taking) {
         atomic_store_explicit(&self->n_taken, end, memory_order_release);
     }
+    self->is_taking = was_taking;
     return taken;
 }
 
