@@ -207,17 +207,18 @@ class Recorder:
 
         They are no thread's boundaries, and belong to the generation that is open now.
         """
-        read_devices = self.read_devices
+        generation, read_devices = self.generation, self.read_devices
         devices = read_devices() if read_devices is not None else None
-        newest = len(readings) - 1
-        rows: list[Row] = [
-            (now, label, fmt.POINT, self.generation, raw, devices if at == newest else None, -1.0, 0)
-            for at, (now, raw) in enumerate(readings)
-        ]
+        rows: list[Row] = [(now, label, fmt.POINT, generation, raw, None, -1.0, 0) for now, raw in readings]
+        head = _LINE_HEAD % (label, fmt.POINT, generation)
+        lines = [_LINE % (head, now, raw[:-1]) for now, raw in readings]
+        if devices:
+            rows[-1] = (*rows[-1][:5], devices, -1.0, 0)
+            lines[-1] = fmt.encode(_as_point(rows[-1])) + b"\n"
         self._pending += itertools.chain.from_iterable(rows)
         self._n_samples += len(rows)
         if self._writer is not None:
-            self._writer.write(b"".join(fmt.encode(_as_point(row)) + b"\n" for row in rows), len(rows))
+            self._writer.write(b"".join(lines), len(lines))
         if len(self._pending) > _MAX_PENDING:
             self.fold()
 

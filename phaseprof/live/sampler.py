@@ -172,6 +172,11 @@ class Sampler:
         shown = kept[::step]
         return shown if not kept or shown[-1] is kept[-1] else [*shown, kept[-1]]
 
+    def take_turns(self, *, at: str, first: int) -> int:
+        """Record the generations by the clock, and take no more; see ``ClockTurns.write``."""
+        self.catch_up()
+        return self.turns.write(self._recorder.add, at=at, first=first)
+
     def stop_for(self, error: Exception) -> None:
         """Sampling failed: the recording says so, and goes on without."""
         if not self._stopped.is_set():

@@ -335,9 +335,7 @@ class Session:
         # Turns that were implied before keep their ordinals, so that no reading seems to go back in time.
         self._declared = True
         try:
-            if self.sampler is not None:
-                self.sampler.catch_up()
-            self._ordinal = self.recorder.generation = self._ordinal + 1
+            self._next_turn()
             self._outside = self._stack.get()
             now = self.clock()
             every = self.settings.report_every  # a report names its turn, which is recorded however short it is
@@ -365,6 +363,11 @@ class Session:
         except BaseException:
             self._turn = None
             raise
+
+    def _next_turn(self) -> None:
+        if self.sampler is not None:
+            self.sampler.catch_up()
+        self._ordinal = self.recorder.generation = self._ordinal + 1
 
     def _begin(self, index: int | str | None, now: int) -> None:
         self._turn_began = now
@@ -459,10 +462,7 @@ class Session:
             if self._ordinal >= 0:
                 self._act_on(self._measure())
                 self._report_if_due()
-            if self.sampler is not None:
-                self.sampler.catch_up()
-            self._ordinal += 1
-            self.recorder.generation = self._ordinal
+            self._next_turn()
             self.look_for_devices()
         elif self._ordinal < 0:
             self._ordinal = self.recorder.generation = 0
@@ -553,13 +553,10 @@ class Session:
 
     def _count_by_clock(self) -> bool:
         """Give a program that marks nothing generations by the clock, so that it gets a verdict; tell if it is one."""
-        if self.sampler is None:
-            return False
-        self.sampler.catch_up()
-        if not marks_nothing(self.recorder):
+        if self.sampler is None or not marks_nothing(self.recorder):
             return False
         turns = self.sampler.turns
-        last = turns.write(self.recorder.add, at=AT, first=self._ordinal + 1)
+        last = self.sampler.take_turns(at=AT, first=self._ordinal + 1)
         if last > self._ordinal:
             self._ordinal = self.recorder.generation = last
             self.inspector.read_counters(last, collected=turns.was_collected())

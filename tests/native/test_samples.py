@@ -86,7 +86,7 @@ def test_a_file_that_cannot_be_read_is_an_error() -> None:
     if samples is None:
         pytest.skip("the extension is not there")
 
-    with pytest.raises(OSError, match="Bad file descriptor|Illegal seek"):
+    with pytest.raises(OSError, match=r"Bad file descriptor|Illegal seek"):
         samples.gather(MS, 0)
 
 
