@@ -24,10 +24,6 @@ from phaseprof.probes.locals import local_values
 
 THREAD_NAME = "phaseprof-loop-finder"
 EVERY_S = 0.05
-# A loop that shows late turns slowly, and a slow turn is late by no more of its length: to look more seldom, the longer
-# it takes, spares the program the interruption.  After a turn began, none is looked for until half of the last one's
-# length has passed.
-PART = 0.02
 # A loop is taken once so many looks were made since it began, most of them fell into it, and it came round so often.
 LEAST_LOOKS, LEAST_TURNS, MOST = 12, 2, 0.5
 # Turns of one loop that are counted while looking; one that turns faster has an outer one that is meant.
@@ -68,9 +64,7 @@ class LoopFinder:
     def __init__(self, marks: Marked, folder: Path, *, least_s: float, every_s: float = EVERY_S) -> None:
         self.found: Loop | None = None
         self._least_s = least_s
-        self._began_s = time.monotonic()
         self._marked_s = -math.inf
-        self._last_turn_s = 0.0
         self._every_s = every_s
         self._marks = marks
         self._folder = f"{folder}/"
@@ -109,13 +103,9 @@ class LoopFinder:
 
     def _wait_s(self) -> float:
         """How long the next look may wait: as long as no turn would begin a generation, unless the loop has ended."""
-        now = time.monotonic()
-        if self.found is None:
-            return max(self._every_s, PART * (now - self._began_s))
-        every_s = max(self._every_s, PART * self._last_turn_s)
-        if self._n_missed:
-            return every_s
-        return max(every_s, self._marked_s + max(self._least_s, 0.5 * self._last_turn_s) - now)
+        if self.found is None or self._n_missed:
+            return self._every_s
+        return max(self._every_s, self._marked_s + self._least_s - time.monotonic())
 
     def _look(self, frame: FrameType | None) -> bool:
         """Look once; return whether to go on."""
@@ -176,7 +166,6 @@ class LoopFinder:
         """A turn of the loop begins, and with it a generation, if the open one is long enough."""
         now = time.monotonic()
         if now >= self._marked_s + self._least_s:
-            self._last_turn_s = now - self._marked_s if self._marked_s > 0 else 0.0
             self._marked_s = now
             self._marks.generation()
 

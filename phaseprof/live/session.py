@@ -21,6 +21,7 @@ from phaseprof.live.loops import OpenEnd, shown_index
 from phaseprof.live.marks import Marks, end_stale
 from phaseprof.live.origin import written_at
 from phaseprof.live.recorder import MAX_LABELS, OVERFLOW, Recorder, not_a_label
+from phaseprof.live.rounds import Rounds
 from phaseprof.live.sampler import Sampler, flush, marks_nothing, start_sampler
 from phaseprof.live.scopes import CheckpointScope, CountedScope, GenerationScope, Items
 from phaseprof.live.settings import Settings
@@ -64,7 +65,6 @@ class Session:
         self._turns = self.visited("generation", "generation")
         self._warned: set[str] = set()
         self._owner = threading.get_ident()
-        self._seen_this_turn: set[int] = set()
         self._outside: Visit | None = None
         self.open_end = OpenEnd(self.make_generation)
         self.marks: weakref.WeakSet[OpenEnd | Marks] = weakref.WeakSet([self.open_end])
@@ -85,14 +85,14 @@ class Session:
         self.enabled = settings.enabled
 
     def _forget_turns(self) -> None:
-        self._declared = self._has_said_gathered = self._is_turn_recorded = False
+        self._declared = self._is_turn_recorded = False
         # The scope of the generation that is open, if it still exists.
         self._turn: weakref.ref[GenerationScope] | None = None
         self._made: weakref.ref[GenerationScope] | None = None
-        self._seen_this_turn.clear()
+        self._rounds = Rounds(self.settings.min_generation_s)
         for one in list(self.marks):
             one.forget()
-        self._n_rounds = self._n_reports = 0
+        self._n_reports = 0
 
     def _start(self, *, lazy: bool) -> None:
         self.recorder = Recorder(self.settings, self.clock, self.warn, lazy=lazy)
@@ -452,31 +452,17 @@ class Session:
         """Where no generation is declared, one ends when an outermost phase comes round again, after half a second."""
         if threading.get_ident() != self._owner or number >= MAX_LABELS:
             return
-        if number in self._seen_this_turn:
-            self._n_rounds += 1
-            if now - self._turn_began < self.settings.min_generation_s * 1e9:
-                return
-            self._say_if_gathered(now)
-            self._seen_this_turn.clear()
-            self._turn_began, self._n_rounds = now, 0
-            if self._ordinal >= 0:
-                self._act_on(self._measure())
-                self._report_if_due()
-            self._next_turn()
-            self.look_for_devices()
-        elif self._ordinal < 0:
+        if self._ordinal < 0:
             self._ordinal = self.recorder.generation = 0
-            self._turn_began = now
-        self._seen_this_turn.add(number)
-
-    def _say_if_gathered(self, now: int) -> None:
-        if self._n_rounds > 1 and not self._has_said_gathered:
-            self._has_said_gathered = True
-            each_ms = (now - self._turn_began) / 1e6 / self._n_rounds
-            self.recorder.note(
-                f"phases come round every {each_ms:.1f} ms: with no generation declared, rounds are gathered to "
-                f"{self.settings.min_generation_s:g} s; mark the outer loop with generation(), or run --generation"
-            )
+        if self._rounds.go_on(number, now):
+            return
+        text = self._rounds.next(number, now)
+        if text:
+            self.recorder.note(text)
+        self._act_on(self._measure())
+        self._report_if_due()
+        self._next_turn()
+        self.look_for_devices()
 
     # --- what a broken expectation does -------------------------------------------------------------------------------
 
