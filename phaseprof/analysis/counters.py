@@ -439,7 +439,7 @@ def _device(
         if not _is_on_device(symptom):
             continue
         device = key.partition("/")[0]
-        visible = f"storages/{_torch_name(device)}_bytes"
+        visible = f"storages/{torch_name(device)}_bytes"
         shown = symptoms[visible].judgement.slope if visible in symptoms else 0.0
         # Storages that were never counted say nothing: only a count that stays behind points at C++.
         hidden = (AT, visible) in process.series and shown < 0.5 * symptom.judgement.slope
@@ -456,7 +456,7 @@ def _is_on_device(symptom: Symptom) -> bool:
     return symptom.key.endswith("/allocated_bytes") and symptom.judgement.verdict == "leak"
 
 
-def _torch_name(device: str) -> str:
+def torch_name(device: str) -> str:
     """Turn the probes' name of a device into torch's own, by which storages are filed: ``cuda0`` is ``cuda:0``."""
     kind = device.rstrip("0123456789")
     return f"{kind}:{device[len(kind):]}" if len(kind) < len(device) else device

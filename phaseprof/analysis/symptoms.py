@@ -227,6 +227,12 @@ def _judge(process: ProcessRun, key: str, series: Series, collected: Collection[
     return judge(values, generations, after_collection=after)
 
 
+def judge_metric(process: ProcessRun, key: str) -> Judgement | None:
+    """Judge one series as ``find_symptoms`` does; ``None`` where it was not read, or never rises."""
+    series = process.series.get((AT, key))
+    return None if series is None else _judge(process, key, series, _collections(process))
+
+
 def _collections(process: ProcessRun) -> set[int] | None:
     """Generations in which a full collection may have taken what had piled up; ``None`` where nobody knows.
 

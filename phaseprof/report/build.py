@@ -19,6 +19,7 @@ from phaseprof.report.rollout import (
 from phaseprof.report.run import ProcessHeader, ProcessSection, RunReport, build_report
 from phaseprof.report.snapshot import CountLine, SnapshotReport, build_snapshot
 from phaseprof.report.summary import SummaryReport, build_summary
+from phaseprof.report.sums import SumEntry, SumsReport, build_sums
 from phaseprof.report.text import Report, Style, style_for
 from phaseprof.report.tracked import TrackedReport, TrackedSize, build_tracked
 from phaseprof.report.trend import TrendReport, TrendRow, build_trend
@@ -27,9 +28,10 @@ from phaseprof.report.whattoreport import LeakLines, WhatToReport, build_what_to
 __all__ = [
     "CostReport", "CountChange", "CountLine", "CountsReport", "ExplainedReport", "FindingEntry", "FindingsReport",
     "GrowthReport", "LargeObjectsReport", "LeakLines", "MemoryGrowth", "ProcessHeader", "ProcessSection", "RankRow",
-    "Report", "RolloutProfile", "RolloutReport", "RolloutRow", "RunReport", "SnapshotReport", "Style", "SummaryReport",
+    "Report", "RolloutProfile", "RolloutReport", "RolloutRow", "RunReport", "SnapshotReport", "Style", "SumEntry",
+    "SummaryReport", "SumsReport",
     "Term", "TrackedReport", "TrackedSize", "TrendReport", "TrendRow", "WatchedCount", "WhatToReport", "build_cost",
     "build_counts", "build_explained", "build_findings", "build_growth", "build_large_objects", "build_report",
-    "build_rollout", "build_rollout_profile", "build_snapshot", "build_summary", "build_tracked", "build_trend",
-    "build_what_to_report", "style_for",
+    "build_rollout", "build_rollout_profile", "build_snapshot", "build_summary", "build_sums", "build_tracked",
+    "build_trend", "build_what_to_report", "style_for",
 ]  # fmt: skip

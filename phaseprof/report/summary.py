@@ -15,6 +15,7 @@ from phaseprof.report.growth import GrowthReport, build_growth
 from phaseprof.report.large import LargeObjectsReport, build_large_objects
 from phaseprof.report.phases import PhasesReport, build_phases
 from phaseprof.report.rollout import RolloutReport, build_rollout
+from phaseprof.report.sums import SumsReport, build_sums
 from phaseprof.report.text import Report, Style, heading
 from phaseprof.report.tracked import TrackedReport, build_tracked
 from phaseprof.report.trend import TrendReport, build_trend
@@ -34,6 +35,7 @@ class SummaryReport(Report):
     counts: CountsReport
     tracked: TrackedReport
     rollout: RolloutReport
+    sums: SumsReport
     explained: ExplainedReport
     cost: CostReport
 
@@ -57,6 +59,8 @@ class SummaryReport(Report):
             yield self.tracked
         if self.rollout.has_items:
             yield self.rollout
+        if self.sums.entries:
+            yield self.sums
         if self.explained.first is not None:
             yield self.explained
         if self.cost.wall_s is not None:
@@ -98,6 +102,7 @@ def build_summary(process: ProcessRun, findings: Sequence[Finding]) -> SummaryRe
         counts=build_counts(process),
         tracked=build_tracked(process),
         rollout=build_rollout(process, leaks=any(f.verdict == "leak" for f in findings)),
+        sums=build_sums(process, findings),
         explained=build_explained(process),
         cost=build_cost(process),
     )

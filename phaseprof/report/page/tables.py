@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phaseprof.analysis.paths import places_of
+from phaseprof.analysis.sums import UNSEEN, Part
 from phaseprof.recording.model import ProcessRun
 from phaseprof.report.access import Generations, bounds_text, metrics_under, short_name
 from phaseprof.report.cost import CostReport
@@ -16,6 +17,7 @@ from phaseprof.report.page.source import editor_link, sites_of
 from phaseprof.report.page.sparkline import sparkline
 from phaseprof.report.page.words import plural
 from phaseprof.report.phases import PhasesReport, format_duration_short
+from phaseprof.report.sums import SumEntry, title, words
 from phaseprof.report.text import count_text
 from phaseprof.report.tracked import TrackedReport
 from phaseprof.units import format_bytes, format_decimal_bytes, format_duration, format_signed_bytes
@@ -148,6 +150,21 @@ def explained_bars(report: ExplainedReport, process: ProcessRun) -> Html:
         element("p", title), element("ul", *rows, class_="bars"),
         element("p", " ".join(notes), class_="fine") if notes else "",
     )  # fmt: skip
+
+
+def sum_bars(item: SumEntry) -> Html:
+    """Return what one counter grew by, one bar a part."""
+    largest = max((abs(part.growth_bytes) for part in item.sum.parts), default=0) or 1
+    rows = [
+        _bar(words(part), format_signed_bytes(part.growth_bytes), abs(part.growth_bytes) / largest, _tone(part))
+        for part in item.sum.parts
+    ]
+    said = f"{title(item).capitalize()}: {format_signed_bytes(item.sum.growth_bytes)}. The parts add up to it."
+    return join(element("p", said), element("ul", *rows, class_="bars"))
+
+
+def _tone(part: Part) -> str:
+    return "left" if part.kind == UNSEEN else "down" if part.growth_bytes < 0 else "up"
 
 
 def _seen_by_place(report: ExplainedReport, process: ProcessRun) -> list[str]:
