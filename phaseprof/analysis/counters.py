@@ -28,6 +28,7 @@ from phaseprof.analysis.placed import (
     explain_once,
     is_measured,
     leaking_memory,
+    measured_looks,
     rest_of,
 )  # fmt: skip
 from phaseprof.analysis.since import since
@@ -94,7 +95,7 @@ def counter_causes(
         share = companion(process, kind, rate) if objects is None else None
         told = _asked_about(process, kind) if objects is None and share is None else None
         if share is not None:
-            seen = Certainty(holder="measured" if is_measured(process) else "seen once")
+            seen = Certainty(holder="measured" if is_measured(process.places) else "seen once")
             plain = replace(plain, subject=_better(share.subject, subject), holder=share.holder, certainty=seen)
         if told is not None:
             plain = replace(plain, subject=_better(told.subject.rpartition(".")[2], subject), holder=tuple(told.steps))
@@ -269,17 +270,25 @@ def explained_memory(process: ProcessRun, symptoms: Mapping[str, Symptom], horiz
     symptom = memory.symptom
     if not horizon.is_felt(memory.rate, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key):
         return []
-    found = explain(process, memory, horizon, _phase_of(process, symptom))
-    left = rest_of(process, symptoms, memory)
+    phase = _phase_of(process, symptom)
+    told, found = max(
+        ((told, explain(process, told, memory, horizon, phase)) for told in measured_looks(process)),
+        key=lambda pair: min(memory.rate, sum(finding.bytes_slope for finding in pair[1])),
+        default=(None, []),
+    )
+    if told is None or not found:
+        return []
+    left = rest_of(told, symptoms, memory)
     is_felt = horizon.is_felt(left, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key)
-    if not found or left < SHARE * memory.rate or not is_felt or symptom.key == "python_blocks":
+    if left < SHARE * memory.rate or not is_felt or symptom.key == "python_blocks":
         return found
     is_graph = any(finding.kind == "autograd graph" for finding in found)
     if is_graph or is_collected_in_time(process, memory.grown_by(process)):
         return found  # they own memory that no look sees
+    known_as = "native" if told.libraries else "unseen"
     rest = replace(_plain(process, symptom, "native", horizon), eta_s=horizon.seconds_left(left), bytes_slope=left)
-    rest = replace(rest, advice=advise("native", None, ()), slope=left)
-    return [*found, replace(rest, summary=summarise(rest, left))]
+    rest = replace(rest, advice=advise(known_as, None, ()), slope=left)
+    return [*found, replace(rest, summary=summarise(rest, left, known_as=known_as))]
 
 
 def without_companions(explained: Sequence[Finding], counted: Sequence[Finding]) -> list[Finding]:
@@ -386,7 +395,7 @@ def _unexplained(
 def _what_was_seen(process: ProcessRun) -> str:
     """How far the recording can tell native growth from growth in Python: only where its heap was walked twice."""
     walks = process.series.get((AT, "arrays_bytes"))
-    if is_measured(process) or (walks is not None and len(walks) >= 2):
+    if is_measured(process.looks.get(True)) or (walks is not None and len(walks) >= 2):
         return "native"
     return "unseen" if (AT, "n_objects") in process.series or process.cost is not None else "logged"
 

@@ -30,7 +30,6 @@ from phaseprof.analysis.naming import (
     summarise,
     unmeasured_bytes,
 )  # fmt: skip
-from phaseprof.analysis.placed import is_measured
 from phaseprof.analysis.since import Since, first_that_grew, named_since, since
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms, stands_in
 from phaseprof.analysis.throughput import find_slowdown
@@ -67,7 +66,7 @@ def find_leaks(
     """
     symptoms = find_symptoms(process)
     horizon = Horizon(process)
-    explained = explained_memory(process, symptoms, horizon) if is_measured(process) else []
+    explained = explained_memory(process, symptoms, horizon)
     causes = join({key: s for key, s in symptoms.items() if _is_followed(s)})
     if explained:  # places say what memory grew by: of what was counted, only what the user watches adds to that
         told = {finding.subject for finding in explained}

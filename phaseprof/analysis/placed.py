@@ -28,7 +28,6 @@ from phaseprof.records import (
     NODE_BYTES,
     Certainty,
     Finding,
-    Source,
     Verdict,
     is_own_name,
 )  # fmt: skip
@@ -153,17 +152,22 @@ class Memory:
         return n_bytes >= SHARE * self.rate or n_bytes >= MOSTLY * self.blocks_rate > 0
 
 
-def is_measured(process: ProcessRun) -> bool:
-    """Whether two looks or more were made, of which the newest is told against one before it."""
-    return process.places is not None and process.places.since < process.places.g
+def is_measured(told: fmt.Places | None) -> bool:
+    """Whether a look is told against one before it."""
+    return told is not None and told.since < told.g
 
 
-def shares(process: ProcessRun) -> list[Share]:
-    """Return the places where memory grew between the newest look and one before it, the heaviest first.
+def measured_looks(process: ProcessRun) -> list[fmt.Places]:
+    """Return the newest look at all of the heap and that without libraries, those that are told against one before."""
+    looks = (process.looks.get(True), process.looks.get(False))
+    return [told for told in looks if told is not None and is_measured(told)]
+
+
+def shares(told: fmt.Places | None) -> list[Share]:
+    """Return the places where memory grew between a look and one before it, the heaviest first.
 
     Of a single look it is what lies there.
     """
-    told = process.places
     if told is None:
         return []
     turns = told.g - told.since or told.g + 1
@@ -220,16 +224,19 @@ def _grows_in_its_items(place: fmt.Place, since: int, turns: int) -> bool:
     return full_after <= LONG_FULL * (since + 1 + turns)
 
 
-def explain(process: ProcessRun, memory: Memory, horizon: Horizon, phase: str | None) -> list[Finding]:
+def explain(
+    process: ProcessRun, told: fmt.Places, memory: Memory, horizon: Horizon, phase: str | None
+) -> list[Finding]:
     """Return a finding for each place that brought a fifth or more of what memory leaks, and one for the rest.
 
     Args:
-        process: the recording, with two looks or more.
+        process: the recording.
+        told: a look that is told against one before it.
         memory: what leaks.
         horizon: whether a part would be felt, and when memory ends.
         phase: the one in which memory rises, for what was not followed from birth.
     """
-    every = shares(process)
+    every = shares(told)
     graphs = [share for share in every if share.kind == "autograd graph"]
     if any(share.holder for share in graphs):  # what C++ alone holds, such as saved parameters, the graphs have saved
         every = [share for share in every if share.holder or share.kind != "tensors"]
@@ -252,7 +259,7 @@ def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: s
     turns = told.g + 1
     grown = memory.grown(told.g)
     risen = told.g - (memory.symptom.judgement.since or 0)
-    told_once = [one for one in shares(process) if one.may_be_told and memory.may_be(one)]
+    told_once = [one for one in shares(told) if one.may_be_told and memory.may_be(one)]
     fitting = [
         one for one in told_once
         if accounts_for(turns * one.bytes_slope, grown) and not one.is_full and one.comes_one_by_one(risen)
@@ -270,7 +277,9 @@ def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: s
     if share is None or not _is_felt(share, memory, horizon):
         return None
     found = _finding(process, memory, share, horizon, phase)
-    return replace(found, summary=f"{found.summary}; named from a single look at the end: {where}")
+    once = Certainty(subject="seen once", holder="seen once" if share.holder else "not known")
+    text = f"{found.summary}; named from a single look at the end: {where}"
+    return replace(found, certainty=once, summary=text)
 
 
 def _kept_nodes(process: ProcessRun, memory: Memory) -> Share | None:
@@ -292,7 +301,7 @@ def _keeper_of_graphs(told: fmt.Places) -> Share | None:
 
 def _kept_graphs(process: ProcessRun, told: fmt.Places) -> Share | None:
     """The place where at least as many tensors with a graph lie as generations passed: C++ holds what those take."""
-    every = [share for share in shares(process) if share.kind == "autograd graph" and share.holder]
+    every = [share for share in shares(told) if share.kind == "autograd graph" and share.holder]
     keeper = _keeper_of_graphs(told)
     if keeper is not None:
         every.append(keeper)
@@ -310,6 +319,7 @@ def _is_felt(share: Share, memory: Memory, horizon: Horizon) -> bool:
 
 
 def _finding(process: ProcessRun, memory: Memory, share: Share, horizon: Horizon, phase: str | None) -> Finding:
+    """Return a finding for what came at a place between two looks, which both have met."""
     judgement = memory.symptom.judgement
     verdict: Verdict = "plateau" if share.is_full else "filling" if share.bound > 0 else "leak"
     slope, unit = share.growth
@@ -319,18 +329,12 @@ def _finding(process: ProcessRun, memory: Memory, share: Share, horizon: Horizon
         bytes_slope=share.bytes_slope, **since(process, memory.symptom),
         confidence=judgement.confidence, eta_s=None if share.bound > 0 else horizon.seconds_left(share.bytes_slope),
         advice=advise(share.kind, share.subject, share.holder), evidence=(memory.symptom.evidence,),
-        certainty=_certainty(process, share),
+        certainty=Certainty(subject="measured", holder="measured" if share.holder else "not known"),
     )  # fmt: skip
     is_brief = share.kind == "garbage" and _is_collected(process, judgement.since)
     if is_brief or (share.kind == "garbage" and not comes_to_much(process)):
         found = replace(found, verdict="growing", eta_s=None)
     return replace(found, summary=summarise(found, share.bytes_slope))
-
-
-def _certainty(process: ProcessRun, share: Share) -> Certainty:
-    """Where subject and holder of what lies at a place come from: what grew between two looks was met by both."""
-    seen: Source = "measured" if is_measured(process) else "seen once"
-    return Certainty(subject=seen, holder=seen if share.holder else "not known")
 
 
 def _is_collected(process: ProcessRun, began: int | None) -> bool:
@@ -365,11 +369,11 @@ def companion(process: ProcessRun, kind: str, rate: float) -> Share | None:
         rate: by how much it grows a generation.
     """
     registries = REGISTRIES.get(kind, ())
-    every = [one for one in shares(process) if one.holder and not one.holder[0].startswith(registries)]
+    every = [one for one in shares(process.places) if one.holder and not one.holder[0].startswith(registries)]
     known = max(every, key=lambda one: _n_known(one, kind), default=None)
     if known is not None and _n_known(known, kind) > 0:
         return known
-    if not is_measured(process):
+    if not is_measured(process.places):
         return None  # as many objects are many a place's, where nothing says that they came
     alike = (one for one in every if one.kind == "objects" and comes_with(rate, one.objects.get(one.type_name, 0.0)))
     return next(alike, None)
@@ -415,14 +419,14 @@ def _is_tensor(name: str) -> bool:
     return _short(name) in TENSORS
 
 
-def rest_of(process: ProcessRun, symptoms: Mapping[str, Symptom], memory: Memory) -> float:
+def rest_of(told: fmt.Places, symptoms: Mapping[str, Symptom], memory: Memory) -> float:
     """Bytes a generation that still leak when what places brought is taken off; 0 where those are all, or it rose once.
 
     Example: memory grows by 5 MiB a generation, and by 2 MiB once for an import; places brought 1 MiB a generation.
     The rest is 4 MiB.
     """
     generations = np.array(memory.symptom.evidence.generations, np.float64)
-    left = -sum(share.bytes_slope for share in shares(process)) * generations
+    left = -sum(share.bytes_slope for share in shares(told)) * generations
     for key, unit in memory.units.items():
         evidence = symptoms[key].evidence
         left = left + unit * np.interp(generations, evidence.generations, evidence.values)

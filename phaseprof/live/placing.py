@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from phaseprof.diagnosis.charging import Growth, Kept, Part, Waiting, charge, keeper_of_graphs, seen_once, waiting
@@ -17,25 +17,27 @@ from phaseprof.live.suspects import AT, Suspects
 from phaseprof.native.extension import extension
 from phaseprof.native.places import read_places, resolve
 from phaseprof.native.table import FRAME, MODULE, NAMED, PathStep, PlaceTable, Root
+from phaseprof.probes.libraries import is_installed
 from phaseprof.probes.shared_memory import OWN_MAPPINGS
 from phaseprof.probes.tensors import loaded_torch
 from phaseprof.recording import format as fmt
 
-# What a look takes for each object that the collector tracks, in nanoseconds, in C and in Python: two walks, for
-# the numbers and for the paths.  The first look is one walk: 35 ms for 180,000 objects beside torch.  How many there
-# are is mostly told by the blocks of Python's allocator, which makes them more.
-_IN_C_NS, _IN_PYTHON_NS, _USUAL_HEAP = 400, 20_000, 200_000
-_FIRST_IN_C_NS = 200
+# What reading the heap takes for each object that the collector tracks, in nanoseconds, in C and in Python: 55 to 90 ms
+# for 170,000 objects beside torch.  And how many there are in a program of which that is not known.
+_IN_C_NS, _IN_PYTHON_NS, _USUAL_HEAP = 330, 20_000, 200_000
+# What reading the program's part of it takes, in C and in Python: 2 to 4 ms for 20,000 to 30,000 objects.
+_PART_IN_C_NS, _PART_IN_PYTHON_NS = 4_000_000, 80_000_000
+# A look that is compared reads, charges, and walks once more for the paths.
+_COMPARED = 2.4
 # Looks are made at distances that grow with the run, so that their number is small; so many are kept to compare with.
 _NEXT, _KEPT = 1.5, 4
 # Growth is told against the look nearest to this share of the run: later than what fills up once, and early enough.
 _BASELINE = 0.33
 # Growth at one place that is told, in bytes, and places that are.
 _LEAST_BYTES, _MOST_PLACES, _MOST_ONCE = 1024, 12, 40
-_JOB, _FIRST_JOB = "places", "first look by place"
-# The first look waits for the end of the warm-up, and for so much time of the program's own.
+# The first look at all of the heap waits for the end of the warm-up, and for so much time of the program's own.
 _FIRST_NS = 1_000_000_000
-# By so much the first look may overdraw; what comes after it waits until that is earned.
+# By so much a first look may overdraw; what comes after it waits until that is earned.
 _FIRST_DEBT_NS = 20_000_000
 # When a counter begins to rise, so many generations between two looks are enough.
 _SOON = 3
@@ -43,6 +45,8 @@ _SOON = 3
 _FULL_AFTER = 4
 # Under which name a look files the bytes that wait for the collector.
 WAITING = "waiting_bytes"
+# Of what memory grew by, the part that places must have brought for it to be known where it went.
+_EXPLAINED = 0.5
 # Without a budget, a look in Python may take so long.
 _MOST_NS = 500_000_000
 
@@ -54,8 +58,85 @@ class _Look:
     n_bytes: int
 
 
+class _Looks:
+    """The looks of one kind: at all of the heap, or at what the program's own modules and functions reach.
+
+    Args:
+        libraries: whether what libraries hold is looked at, and what is outside Python or unreachable.
+        budget: knows what they took.
+        n_objects: how many objects the collector tracks, 0 where that is not known.
+    """
+
+    def __init__(self, *, libraries: bool, budget: Budget, n_objects: Callable[[], int]) -> None:
+        self.libraries = libraries
+        self.kept: list[_Look] = []
+        self._budget = budget
+        self._n_objects = n_objects
+        self._next_job = "places" if libraries else "places of the program"
+        self._first_job = "first look by place" if libraries else "first look at places of the program"
+
+    @property
+    def job(self) -> str:
+        """Under which the next one is charged."""
+        return self._next_job if self.kept else self._first_job
+
+    @property
+    def newest(self) -> int:
+        """The generation of the newest, -1 where there is none."""
+        return self.kept[-1].generation if self.kept else -1
+
+    def cost_ns(self) -> int:
+        """What the next one is expected to take."""
+        is_in_c = extension() is not None
+        if self.libraries:
+            read_ns = (self._n_objects() or _USUAL_HEAP) * (_IN_C_NS if is_in_c else _IN_PYTHON_NS)
+        else:
+            read_ns = _PART_IN_C_NS if is_in_c else _PART_IN_PYTHON_NS
+        if not self.kept:
+            return self._budget.estimate_ns(self._first_job, read_ns)
+        read_ns = self._budget.estimate_ns(self._first_job, read_ns)
+        return self._budget.estimate_ns(self._next_job, round(_COMPARED * read_ns))
+
+    def is_too_slow(self) -> bool:
+        """Whether the next one is expected to make too long a pause."""
+        return self.cost_ns() > min(self._budget.max_pause_ns, math.inf if extension() is not None else _MOST_NS)
+
+    def has_room(self) -> bool:
+        """Whether the budget has room; for the first, which all others need, the whole share so far counts."""
+        cost_ns = self.cost_ns()
+        if not self._budget.is_short(cost_ns, self.job):
+            return False
+        room_ns = self._budget.room_ns() if self.kept else self._budget.whole_room_ns() + _FIRST_DEBT_NS
+        return cost_ns <= room_ns
+
+    def is_worth(self, generation: int, *, is_urgent: bool, begins: bool) -> bool:
+        """Whether another one would tell something new."""
+        since = generation - self.newest
+        return (begins and since >= _SOON) or (is_urgent and generation >= _NEXT * self.newest + 2)
+
+    def before(self, generation: int) -> _Look:
+        """Return the one that a look now is compared with."""
+        return min(self.kept, key=lambda look: abs(look.generation - _BASELINE * generation))
+
+    def keep(self, generation: int, table: PlaceTable) -> None:
+        """Keep the numbers of a table; the oldest stay, and the newest: distances grow with the run."""
+        self.kept.append(_Look(generation, Kept(table), int(table.own_bytes.sum())))
+        OWN_MAPPINGS.add(self.kept[-1].table.address)
+        if len(self.kept) > _KEPT:
+            OWN_MAPPINGS.discard(self.kept.pop(1).table.address)
+
+    def forget(self) -> None:
+        """Forget all tables."""
+        OWN_MAPPINGS.difference_update([look.table.address for look in self.kept])
+        self.kept.clear()
+
+
 class PlaceWatch:
     """Reads the heap by place, within the budget, and records what grew.
+
+    Within a bounded budget what the program's own modules and functions reach is looked at in the loop: beside large
+    libraries that takes a tenth of the time and less.  All of the heap is looked at where that makes no long pause and
+    the other looks have not said where memory goes, and at the end.
 
     Args:
         recorder: takes the records.
@@ -67,98 +148,100 @@ class PlaceWatch:
         self._recorder = recorder
         self._budget = budget
         self._suspects = suspects
-        self._looks: list[_Look] = []
-        self._was_urgent = False
-
-    @property
-    def _job(self) -> str:
-        return _JOB if self._looks else _FIRST_JOB
+        self._whole = _Looks(libraries=True, budget=budget, n_objects=suspects.n_objects)
+        self._part = _Looks(libraries=False, budget=budget, n_objects=suspects.n_objects)
+        self._was_urgent = self._is_explained = False
 
     @property
     def has_looked(self) -> bool:
         """Whether there is a look that another could be compared with."""
-        return bool(self._looks)
+        return bool(self._whole.kept or self._part.kept)
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether the first look is due and lacks room: what is left of the budget is kept for it."""
-        is_due = self._budget.share is not None and not self._looks and self._budget.wall_ns >= _FIRST_NS
-        return is_due and not self._is_too_slow()
+        """Whether a first look is due and lacks room: what is left of the budget is kept for it."""
+        if self._budget.share is None or self._budget.wall_ns < _FIRST_NS:
+            return False
+        return any(not looks.kept and not looks.is_too_slow() for looks in self._wanted())
 
     def at_generation_end(self, generation: int) -> None:
         """Look, if it is time to and the budget has room."""
         is_urgent = self._suspects.is_urgent()
-        if self._is_due(generation, is_urgent=is_urgent) and self._has_room():
-            with self._budget.spending(self._job):
-                self._look(generation)
+        for looks in self._wanted():
+            if self._is_due(looks, generation, is_urgent=is_urgent) and looks.has_room():
+                with self._budget.spending(looks.job):
+                    self._look(looks, generation)
+                break  # one pause at a time
         self._was_urgent = is_urgent
 
     def finish(self, generation: int) -> None:
         """Make the last look; without one to compare it with it tells where the heap lies.  Charged by the caller."""
-        if len(self._looks) == 1 and self._looks[0].generation == generation:
-            self.abandon()  # there is nothing to compare with yet, so this one is recorded as seen once
-        if not self._looks or generation > self._looks[-1].generation:
-            self._look(generation, is_last=True)
+        if self._part.kept and generation > self._part.newest:
+            self._look(self._part, generation, is_last=True)
+        whole = self._whole
+        if len(whole.kept) == 1 and whole.newest == generation:
+            whole.forget()  # there is nothing to compare with yet, so this one is recorded as seen once
+        if generation > whole.newest:
+            self._look(whole, generation, is_last=True)
             if self._suspects.is_urgent() and loaded_torch() is not None:  # what bare nodes take, no place shows
                 self._recorder.add(fmt.Metrics(self._budget.clock(), generation, graph_nodes(), AT))
 
     def abandon(self) -> None:
         """Forget all tables."""
-        OWN_MAPPINGS.difference_update([look.table.address for look in self._looks])
-        self._looks.clear()
-
-    def _is_due(self, generation: int, *, is_urgent: bool) -> bool:
-        if self._is_too_slow():
-            return False
-        if not self._looks:
-            return generation >= suspicion.WARM_UP and (self._budget.share is None or self._budget.wall_ns >= _FIRST_NS)
-        newest = self._looks[-1].generation
-        begins = is_urgent and not self._was_urgent and generation >= newest + _SOON
-        return begins or (is_urgent and generation >= _NEXT * newest + 2)
-
-    def _is_too_slow(self) -> bool:
-        cost_ns = self._budget.estimate_ns(self._job, self.cost_ns())
-        return cost_ns > min(self._budget.max_pause_ns, math.inf if extension() is not None else _MOST_NS)
-
-    def _has_room(self) -> bool:
-        """Whether the budget has room; for the first look, which all others need, the whole share so far counts."""
-        cost_ns = self._budget.estimate_ns(self._job, self.cost_ns())
-        if not self._budget.is_short(cost_ns, self._job):
-            return False
-        room_ns = self._budget.room_ns() if self._looks else self._budget.whole_room_ns() + _FIRST_DEBT_NS
-        return cost_ns <= room_ns
+        self._whole.forget()
+        self._part.forget()
 
     def cost_ns(self) -> int:
-        """What a look is expected to take, as long as none was measured."""
-        in_c_ns = _IN_C_NS if self._looks else _FIRST_IN_C_NS
-        return (self._suspects.n_objects() or _USUAL_HEAP) * (_IN_PYTHON_NS if extension() is None else in_c_ns)
+        """What the look at the end is expected to take."""
+        return self._whole.cost_ns()
 
-    def _look(self, generation: int, *, is_last: bool = False) -> None:
-        table = read_places()
+    def _wanted(self) -> list[_Looks]:
+        """The kinds of looks that are made in the loop, the cheaper first."""
+        if self._budget.share is None:
+            return [self._whole]
+        return [self._part] if self._is_explained else [self._part, self._whole]
+
+    def _is_due(self, looks: _Looks, generation: int, *, is_urgent: bool) -> bool:
+        if looks.is_too_slow():
+            return False
+        if looks.kept:
+            return looks.is_worth(generation, is_urgent=is_urgent, begins=is_urgent and not self._was_urgent)
+        is_early = looks is self._whole and self._budget.share is not None and self._budget.wall_ns < _FIRST_NS
+        return generation >= suspicion.WARM_UP and not is_early
+
+    def _look(self, looks: _Looks, generation: int, *, is_last: bool = False) -> None:
+        limit_s = None if is_last or self._budget.max_pause_ns == math.inf else self._budget.max_pause_ns / 1e9
+        table = read_places(libraries=looks.libraries, limit_s=limit_s)
         if table.partial:
             return
         waits = waiting(table)
-        self._recorder.add(fmt.Metrics(self._budget.clock(), generation, {WAITING: float(waits.n_bytes)}, AT))
-        if self._looks:
-            before = min(self._looks, key=lambda look: abs(look.generation - _BASELINE * generation))
+        if looks.libraries:
+            self._recorder.add(fmt.Metrics(self._budget.clock(), generation, {WAITING: float(waits.n_bytes)}, AT))
+        if looks.kept:
+            before = looks.before(generation)
             grown = charge(before.table, table, least_bytes=_LEAST_BYTES, most=_MOST_PLACES)
-            self._record(grown, table, waits, generation, before)
+            self._record(grown, table, waits, generation, looks, before)
+            came = sum(growth.n_bytes for growth in grown)
+            self._is_explained = came >= _EXPLAINED * self._suspects.allocated_since(before.generation)
         elif is_last:
             there = charge(seen_once(table), table, least_bytes=_LEAST_BYTES, most=_MOST_ONCE)
-            self._record(_without_libraries(there, table), table, waits, generation)
+            self._record(_without_libraries(there, table), table, waits, generation, looks)
         if not is_last:
-            self._looks.append(_Look(generation, Kept(table), int(table.own_bytes.sum())))
-            OWN_MAPPINGS.add(self._looks[-1].table.address)
-        if len(self._looks) > _KEPT:  # the oldest stays, and the newest: distances grow with the run
-            OWN_MAPPINGS.discard(self._looks.pop(1).table.address)
+            looks.keep(generation, table)
 
     def _record(
-        self, grown: Sequence[Growth], table: PlaceTable, waits: Waiting, generation: int, before: _Look | None = None
+        self,
+        grown: Sequence[Growth],
+        table: PlaceTable,
+        waits: Waiting,
+        generation: int,
+        looks: _Looks,
+        before: _Look | None = None,
     ) -> None:
         nodes = heap_tree(None if before is None else before.table, table)
         keeper = keeper_of_graphs(table)
         named = {growth.place for growth in grown} | {node.place for node in nodes[1:]} - table.roots.keys()
-        steps = resolve(named if keeper is None else named | {keeper})
+        steps = resolve(named if keeper is None else named | {keeper}, libraries=looks.libraries)
         rows = [_row(growth, steps.get(growth.place, ())) for growth in grown]
         if keeper is not None and keeper in steps:
             n_graphs = int(table.n_graph[table.place == keeper].sum())
@@ -168,7 +251,7 @@ class PlaceWatch:
         came = int(table.own_bytes.sum()) - was_bytes
         self._recorder.add(fmt.Places(
             self._budget.clock(), generation, since, came, rows, heap, _parts(waits.parts), waits.n_rings,
-            waits.n_objects, waits.n_bytes, collected_at(int(table.n_objects.sum())),
+            waits.n_objects, waits.n_bytes, collected_at(int(table.n_objects.sum())), looks.libraries,
         ))  # fmt: skip
 
 
@@ -211,9 +294,9 @@ def _without_libraries(there: Sequence[Growth], table: PlaceTable) -> list[Growt
         while parents.get(place):
             place = parents[place]
         root = table.roots.get(place)
-        if root is None or root.kind != MODULE or not suspicion.is_installed(root.name):
+        if root is None or root.kind != MODULE or not is_installed(root.name):
             return False
-        return all(suspicion.is_installed(part.type_name) for part in (*growth.direct, *growth.inside))
+        return all(is_installed(part.type_name) for part in (*growth.direct, *growth.inside))
 
     return [growth for growth in there if not is_of_library(growth)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping
 
 from phaseprof.live import buffers, families, suspicion
@@ -14,7 +15,7 @@ from phaseprof.probes.protocol import Probe
 from phaseprof.probes.typeinfo import all_classes, type_name
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
-from phaseprof.records import COMPANIONS
+from phaseprof.records import BLOCK_BYTES, COMPANIONS
 from phaseprof.verdict.levels import comes_with
 
 AT = "generation end"
@@ -22,6 +23,8 @@ AT = "generation end"
 LEAST = {"_bytes": 256.0, "python_blocks": 8.0, "_count": 0.1}
 # The exact counters of the allocators, and the rise a generation at which a leak is worth some haste.
 ALLOCATORS = {"malloc_in_use_bytes": 16_384.0, "python_blocks": 100.0}
+# What one of each takes, in bytes.
+UNITS = {"malloc_in_use_bytes": 1.0, "python_blocks": BLOCK_BYTES}
 NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "children", "children_private_bytes",
           "shm_bytes", "shm_segments", "shm_user_segments", "graph_nodes")  # fmt: skip
 # Counters of things that objects come with, and the kind of their findings.
@@ -68,6 +71,10 @@ class Suspects:
         if counted is not None:
             return int(counted.last)
         return 0 if blocks is None else int(blocks.last / BLOCKS_EACH)
+
+    def allocated_since(self, generation: int) -> float:
+        """By how many bytes what the allocators have given out has grown since a generation."""
+        return sum(unit * _growth(self.series(metric), generation) for metric, unit in UNITS.items())
 
     def is_rising(self) -> bool:
         """Whether the exact counters of the allocators rise."""
@@ -203,6 +210,14 @@ class Suspects:
 
     def _record(self, generation: int, figures: dict[str, float]) -> None:
         self._recorder.add(fmt.Metrics(self._clock(), generation, figures, AT))
+
+
+def _growth(series: Series | None, since: int) -> float:
+    """By how much a series has grown since the first reading of a generation or a later one."""
+    if series is None or not len(series):
+        return 0.0
+    at = min(bisect_left(series.generations, since), len(series.values) - 1)
+    return series.last - series.values[at]
 
 
 def _container_key(kind: str, identity: int) -> str:

@@ -348,6 +348,17 @@ set_has(const Set *set, uintptr_t address)
     return stretch->key && stretch->words[bit / 64] >> bit % 64 & 1;
 }
 
+static void
+set_remove(Set *set, uintptr_t address)
+{
+    Stretch *stretch = stretch_at(set, stretch_key(address));
+    size_t bit = bit_of(address);
+    if (stretch->key && stretch->words[bit / 64] >> bit % 64 & 1) {
+        stretch->words[bit / 64] ^= (uint64_t)1 << bit % 64;
+        set->n_addresses--;
+    }
+}
+
 /* Return 1 where the address is new, 0 where it was there, -1 where there is no memory. */
 static inline int
 set_add(Set *set, uintptr_t address)
@@ -735,6 +746,7 @@ typedef struct {
     PyObject *left_out; /* tuple of base types that own nothing, for sizes */
     PyObject *trusted; /* tuple of names of packages whose __sizeof__ may be asked */
     int enters_classes;
+    PyObject *leaves; /* names of packages whose classes are put off, NULL for none */
 } Types;
 
 static uint64_t
@@ -781,6 +793,17 @@ module_of_class(PyTypeObject *type)
         }
     }
     return NULL;
+}
+
+/* Of the name of a module, the characters of the package. */
+static Py_ssize_t
+length_of_top(PyObject *name)
+{
+    Py_ssize_t length = PyUnicode_GET_LENGTH(name), at = 0;
+    while (at < length && PyUnicode_READ_CHAR(name, at) != '.') {
+        at++;
+    }
+    return at;
 }
 
 #define HASH_START 0xCBF29CE484222325ull
@@ -1067,6 +1090,8 @@ typedef struct {
     size_t n_asked, asked_room;
     Asked *measured;
     size_t n_measured, measured_room;
+    Edge *put_off; /* classes of libraries, and from where they were reached first */
+    size_t n_put_off, put_off_room;
     Objects foreign; /* arrays that look at what is no array */
     uintptr_t *sizes; /* address and bytes in turn */
     size_t n_sizes, sizes_room;
@@ -1127,6 +1152,7 @@ walk_free(Walk *walk)
     map_free(&walk->row_of);
     FREE_ROOM(walk->asked, walk->asked_room);
     FREE_ROOM(walk->measured, walk->measured_room);
+    FREE_ROOM(walk->put_off, walk->put_off_room);
     FREE_ROOM(walk->foreign.objects, walk->foreign.room);
     FREE_ROOM(walk->sizes, walk->sizes_room);
     map_free(&walk->wanted);
@@ -1563,12 +1589,43 @@ size_object(Walk *walk, PyObject *object, Kind *kind, int is_small)
     }
 }
 
+static int
+is_of_library(const Walk *walk, PyTypeObject *type)
+{
+    PyObject *module = module_of_class(type);
+    if (module == NULL || !IS_READY(module)) {
+        return 1;
+    }
+    PyObject *top = PyUnicode_Substring(module, 0, length_of_top(module));
+    int is_leaf = top == NULL ? -1 : PySet_Contains(walk->types.leaves, top);
+    Py_XDECREF(top);
+    if (is_leaf < 0) {
+        PyErr_Clear();
+    }
+    return is_leaf > 0;
+}
+
 /* Say whether an object is none of those that a walk by place is about. */
 static inline int
 has_no_place(const Kind *kind, PyObject *object)
 {
     return kind->treatment == NOTHING ||
            (kind->treatment == CLASS && !(((PyTypeObject *)object)->tp_flags & Py_TPFLAGS_HEAPTYPE));
+}
+
+/* Put off what the program shares with libraries; return whether that was done. */
+static int
+put_off(Walk *walk, const Edge *edge)
+{
+    if (!is_of_library(walk, (PyTypeObject *)edge->object)) {
+        return 0;
+    }
+    if (make_room(&walk->put_off, walk->n_put_off, &walk->put_off_room, sizeof(Edge)) < 0) {
+        walk->failed = 1;
+        return 1;
+    }
+    walk->put_off[walk->n_put_off++] = *edge;
+    return 1;
 }
 
 /* Say whether an object is none of those that a walk for sizes is about. */
@@ -1612,6 +1669,9 @@ meet(Walk *walk, const Edge *edge)
         return;
     }
     if (!walk->is_for_sizes && has_no_place(kind, object)) {
+        return;
+    }
+    if (kind->treatment == CLASS && walk->types.leaves != NULL && put_off(walk, edge)) {
         return;
     }
     walk->n_met++;
@@ -2793,11 +2853,13 @@ place_of_frame(PyObject *frame)
     return mixed(hash);
 }
 
+/* Go through running functions, one after the other: what an outer one holds lies there, whichever runs within it. */
 static void
-begin_at_frames(Walk *walk, const Frames *frames)
+walk_frames(Walk *walk, const Frames *frames)
 {
-    for (size_t i = 0; i < frames->program.n; i++) {
+    for (size_t i = 0; i < frames->program.n && !walk->failed && !walk->is_partial; i++) {
         begin_at(walk, frames->program.objects[i], place_of_frame(frames->program.objects[i]));
+        follow(walk);
     }
 }
 
@@ -2813,16 +2875,6 @@ typedef struct {
     Module *modules;
     size_t n, room;
 } Modules;
-
-static Py_ssize_t
-length_of_top(PyObject *name)
-{
-    Py_ssize_t length = PyUnicode_GET_LENGTH(name), at = 0;
-    while (at < length && PyUnicode_READ_CHAR(name, at) != '.') {
-        at++;
-    }
-    return at;
-}
 
 /* Order a module: a path through the program's own says more than one through the interpreter's registries; see
    roots._rank.  -1 with an exception set where there is no memory. */
@@ -2879,14 +2931,39 @@ place_of_module(PyObject *name)
     return mixed(hash_points(hash_bytes(HASH_START, "module "), name));
 }
 
-/* Begin at the modules, the program's first, and at the running functions after those. */
+/* Put off the modules of libraries, and their variables. */
 static void
-begin_whole(Walk *walk, const Modules *modules, const Frames *frames)
+put_off_libraries(Walk *walk, const Modules *modules)
 {
-    for (int rank = 0; rank < N_RANKS; rank++) {
-        if (rank == OF_LIBRARY) {
-            begin_at_frames(walk, frames);
+    for (size_t i = 0; i < modules->n && !walk->failed; i++) {
+        PyObject *module = modules->modules[i].module;
+        if (modules->modules[i].rank >= OF_LIBRARY &&
+            (set_add(&walk->seen, (uintptr_t)module) < 0 ||
+             set_add(&walk->seen, (uintptr_t)PyModule_GetDict(module)) < 0)) {
+            walk->failed = 1;
         }
+    }
+}
+
+static void
+take_up_libraries(Walk *walk, const Modules *modules)
+{
+    walk->types.leaves = NULL;
+    for (size_t i = 0; i < modules->n; i++) {
+        if (modules->modules[i].rank >= OF_LIBRARY) {
+            set_remove(&walk->seen, (uintptr_t)modules->modules[i].module);
+            set_remove(&walk->seen, (uintptr_t)PyModule_GetDict(modules->modules[i].module));
+        }
+    }
+    for (size_t i = 0; i < walk->n_put_off; i++) {
+        set_remove(&walk->seen, (uintptr_t)walk->put_off[i].object);
+    }
+}
+
+static void
+begin_at_modules(Walk *walk, const Modules *modules, int first, int last)
+{
+    for (int rank = first; rank <= last; rank++) {
         for (size_t i = 0; i < modules->n; i++) {
             if (modules->modules[i].rank == rank) {
                 begin_at(walk, modules->modules[i].module, place_of_module(modules->modules[i].name));
@@ -2895,12 +2972,37 @@ begin_whole(Walk *walk, const Modules *modules, const Frames *frames)
     }
 }
 
+/* Walk from the program's modules and then from its running functions, so that what a module holds lies there, whatever
+   runs; libraries, if they are wanted, take what is left.  A class of theirs that no module leads to lies where the
+   program leads to it. */
+static void
+walk_whole(Walk *walk, const Modules *modules, const Frames *frames, int are_libraries_wanted)
+{
+    put_off_libraries(walk, modules);
+    begin_at_modules(walk, modules, OF_MAIN, OF_PROGRAM);
+    follow(walk);
+    walk_frames(walk, frames);
+    if (!are_libraries_wanted || walk->failed || walk->is_partial) {
+        return;
+    }
+    take_up_libraries(walk, modules);
+    begin_at_modules(walk, modules, OF_LIBRARY, OF_PROFILER);
+    follow(walk);
+    for (size_t i = 0; i < walk->n_put_off && !walk->failed && !walk->is_partial; i++) {
+        meet(walk, &walk->put_off[i]);
+    }
+    follow(walk);
+}
+
 /* Return (place, name) of each module; the names are copies. */
 static PyObject *
-roots_of_modules(const Modules *modules)
+roots_of_modules(const Modules *modules, int last)
 {
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list != NULL && i < modules->n; i++) {
+        if (modules->modules[i].rank > last) {
+            continue;
+        }
         PyObject *name = modules->modules[i].name;
         PyObject *copy = PyUnicode_FromKindAndData(PyUnicode_KIND(name), PyUnicode_DATA(name),
                                                    PyUnicode_GET_LENGTH(name));
@@ -2957,17 +3059,19 @@ answer_places(Walk *walk)
 }
 
 PyDoc_STRVAR(places_doc,
-             "places(starts, places, library, folders, skip, containers, array, measured, trusted, ends, limit_s, wanted)\n"
+             "places(starts, places, library, is_left_out, folders, skip, containers, array, measured, trusted, ends, limit_s,\n"
+             "wanted)\n"
              "--\n\n"
              "Walk the heap by place; see in_c.py, which calls it.\n\n"
-             "starts: list of objects; places: uint64 numbers of them, as bytes; library: None, or the names of the standard\n"
-             "library's modules: then the walk begins at all modules and running functions instead, and their places and\n"
-             "names are returned, too; folders: where code of ours is, and what in it is not; skip: uint64 addresses, as\n"
-             "bytes; ends: bytes of two numbers, for what C holds and what only rings hold, empty to leave both out;\n"
-             "limit_s: 0 for none; wanted: None, or numbers of places, as bytes, to which paths are returned.");
+             "starts: list of objects; places: uint64 numbers of them, as bytes; library: None, or the names of\n"
+             "packages: then the walk begins at all modules and running functions instead, those packages' last, and their\n"
+             "places and names are returned, too; is_left_out: those are not looked into, nor is what no root reaches;\n"
+             "folders: where code of ours is, and what in it is not; skip: uint64 addresses, as bytes; ends: bytes of two\n"
+             "numbers, for what C holds and what only rings hold, empty to leave both out; limit_s: 0 for none; wanted: None, or numbers of places, as bytes, to which paths are returned.");
 
-/* Keys in the last whole walk's map of places; the next one will have about as many. */
-static size_t n_places_before;
+/* Keys in the map of places of the last walk from all modules, and of the last from the program's alone; the next one
+   will have about as many. */
+static size_t n_places_before[2];
 
 static PyObject *
 heap_places(PyObject *self, PyObject *args)
@@ -2975,16 +3079,17 @@ heap_places(PyObject *self, PyObject *args)
     PyObject *starts, *library, *folders, *containers, *array, *measured, *trusted, *answer = NULL, *nothing = NULL;
     Py_buffer places, skip, ends, wanted;
     double limit_s;
+    int is_left_out;
     wanted.obj = NULL;
-    if (!PyArg_ParseTuple(args, "O!y*OO!y*OOOOy*dz*", &PyList_Type, &starts, &places, &library, &PyTuple_Type, &folders,
-                          &skip, &containers, &array, &measured, &trusted, &ends, &limit_s, &wanted)) {
+    if (!PyArg_ParseTuple(args, "O!y*OpO!y*OOOOy*dz*", &PyList_Type, &starts, &places, &library, &is_left_out,
+                          &PyTuple_Type, &folders, &skip, &containers, &array, &measured, &trusted, &ends, &limit_s, &wanted)) {
         return NULL;
     }
     Generation *generations = NULL;
     Frames frames = {0};
     Modules modules = {0};
     int is_collecting = PyGC_Disable(), is_whole = library != Py_None;
-    Walk *walk = walk_make(is_whole ? n_places_before : 0);
+    Walk *walk = walk_make(is_whole ? n_places_before[is_left_out] : 0);
     nothing = PyTuple_New(0);
     if (walk == NULL || nothing == NULL || read_types(&walk->types, containers, array, measured, nothing, trusted) < 0) {
         goto done;
@@ -2997,7 +3102,8 @@ heap_places(PyObject *self, PyObject *args)
     if (find_generations(&generations) < 0) {
         goto done;
     }
-    walk->types.enters_classes = ends.len == 16;
+    walk->types.enters_classes = is_whole;
+    walk->types.leaves = is_whole ? library : NULL;
     walk->end = limit_s > 0 ? now() + limit_s : 0;
     walk->keeps_paths = wanted.buf != NULL;
     for (Py_ssize_t i = 0; wanted.buf != NULL && i < wanted.len / 8; i++) {
@@ -3020,13 +3126,13 @@ heap_places(PyObject *self, PyObject *args)
         if (list_modules(&modules, library) < 0) {
             goto done;
         }
-        begin_whole(walk, &modules, &frames);
+        walk_whole(walk, &modules, &frames, !is_left_out);
     }
     else {
         begin(walk, starts, places.buf);
+        follow(walk);
     }
-    follow(walk);
-    if (ends.len == 16 && !walk->is_partial && !walk->failed) {
+    if (ends.len == 16 && !is_left_out && !walk->is_partial && !walk->failed) {
         walk_left(walk, generations, ((const uint64_t *)ends.buf)[0], ((const uint64_t *)ends.buf)[1]);
     }
     if (walk->keeps_paths) {
@@ -3037,8 +3143,8 @@ heap_places(PyObject *self, PyObject *args)
         answer = answer_places(walk);
     }
     if (answer != NULL && is_whole) {
-        n_places_before = walk->row_of.used;
-        answer = Py_BuildValue("(NNN)", answer, roots_of_modules(&modules), roots_of_frames(&frames));
+        n_places_before[is_left_out] = walk->row_of.used;
+        answer = Py_BuildValue("(NNN)", answer, roots_of_modules(&modules, is_left_out ? OF_PROGRAM : OF_PROFILER), roots_of_frames(&frames));
     }
 done:
     frames_free(&frames);
@@ -4600,7 +4706,7 @@ static PyMethodDef methods[] = {
 };
 
 /* To be raised, here and in extension.py, with each change of what a function takes or returns. */
-#define INTERFACE 2
+#define INTERFACE 3
 
 static int
 fill_module(PyObject *module)

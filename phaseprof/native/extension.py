@@ -30,7 +30,7 @@ __all__ = [
 # What the walks must know of containers that the C interface has no names for.
 CONTAINERS = (deque, OrderedDict, defaultdict)
 # That of _heap.c; one that was built from other sources takes and returns other things.
-INTERFACE = 2
+INTERFACE = 3
 # That of _sampling.c.
 SAMPLING_INTERFACE = 1
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, cast
 
@@ -14,6 +13,7 @@ from phaseprof.native.roots import module_namespaces, place_of
 from phaseprof.native.table import FRAME, MODULE, NAMED, OUTSIDE, UNREACHABLE, PathStep, PlaceTable, Root
 from phaseprof.probes import own, tensors
 from phaseprof.probes.held import held_where_needed
+from phaseprof.probes.libraries import installed_packages
 from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
@@ -25,11 +25,13 @@ _Names = list[tuple[int, str]]  # places and names of roots
 _ROOT = -1  # number of the type of a row that is a root
 
 
-def read(module: Extension, named: Mapping[str, object] | None, *, limit_s: float | None) -> PlaceTable:
+def read(
+    module: Extension, named: Mapping[str, object] | None, *, libraries: bool, limit_s: float | None
+) -> PlaceTable:
     """Read the heap by place; see ``places.read_places``."""
     import numpy as np
 
-    answer, roots, sizes = _walk_and_measure(module, named, limit_s)
+    answer, roots, sizes = _walk_and_measure(module, named, libraries, limit_s)
     columns = cast("tuple[bytes, ...]", answer[:5])
     place, parent, kind, number, own_bytes = (np.frombuffer(column, np.int64) for column in columns)
     names, _, rows, n_met, is_partial = cast("tuple[list[str], list[object], bytes, int, int]", answer[5:])
@@ -56,10 +58,10 @@ def read(module: Extension, named: Mapping[str, object] | None, *, limit_s: floa
 
 @held_where_needed
 def _walk_and_measure(
-    module: Extension, named: Mapping[str, object] | None, limit_s: float | None
+    module: Extension, named: Mapping[str, object] | None, libraries: bool, limit_s: float | None
 ) -> tuple[tuple[object, ...], dict[int, Root], list[tuple[int, bool]]]:
     """Hold the interpreter while tensors are at hand, and no longer: numpy lets other threads run."""
-    answer, roots = _walk(module, named, limit_s, None)
+    answer, roots = _walk(module, named, libraries, limit_s, None)
     measured = cast("list[object]", answer[6])
     try:
         return answer, roots, tensors.measure_each(measured)
@@ -69,10 +71,15 @@ def _walk_and_measure(
 
 @uninterrupted
 def resolve(
-    module: Extension, named: Mapping[str, object] | None, wanted: Collection[int], *, limit_s: float | None
+    module: Extension,
+    named: Mapping[str, object] | None,
+    wanted: Collection[int],
+    *,
+    libraries: bool,
+    limit_s: float | None,
 ) -> dict[int, tuple[PathStep, ...]]:
     """Say how to get to places; see ``places.resolve``.  What lies on a path is put into words uninterrupted."""
-    answer, roots = _walk(module, named, limit_s, addresses(wanted))
+    answer, roots = _walk(module, named, libraries, limit_s, addresses(wanted))
     found = cast("list[tuple[int, int, list[tuple[object, object]]]]", answer)
     try:
         return {place: steps_to(roots[root], links) for place, root, links in found}
@@ -81,14 +88,18 @@ def resolve(
 
 
 def _walk(
-    module: Extension, named: Mapping[str, object] | None, limit_s: float | None, wanted: bytes | None
+    module: Extension,
+    named: Mapping[str, object] | None,
+    libraries: bool,
+    limit_s: float | None,
+    wanted: bytes | None,
 ) -> tuple[tuple[object, ...], dict[int, Root]]:
     """Return what the extension says, and the roots by place."""
     roots = {} if named is None else {place_of(NAMED, name): Root(NAMED, name) for name in named}
     objects = [] if named is None else list(named.values())
     skip = [*own.own_ids(), id(objects), id(roots), *(() if named is None else module_namespaces())]
-    library = sys.stdlib_module_names if named is None else None
-    starts = (objects, addresses(roots), library, own.FOLDERS, addresses(skip))
+    packages = installed_packages() if named is None else None
+    starts = (objects, addresses(roots), packages, not libraries, own.FOLDERS, addresses(skip))
     types = (CONTAINERS, array_type(), tensors.measured_bases(), TRUSTED)
     ends = addresses(place_of(*root) for root in _ENDS) if named is None else b""
     del skip

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple, cast
 from phaseprof.native.array_layout import NUMBER_OF_OBJECT
 from phaseprof.native.kinds import MASK, SHORT, Kind, Kinds, Treatment
 from phaseprof.native.layout import NO_ATTRIBUTES, Attributes, attributes
-from phaseprof.native.roots import Starts, place_of
+from phaseprof.native.roots import Start, Starts, place_of
 from phaseprof.native.table import OUTSIDE, UNREACHABLE, Root, Rows
+from phaseprof.probes.holding.reading import class_module
 from phaseprof.probes.locals import local_values
 from phaseprof.probes.uninterrupted import finished
 
@@ -55,22 +56,41 @@ class Walk:
         self._kinds = kinds
         self._seen: set[int] = set()
         self._queue: deque[Node] = deque()
+        self._packages: frozenset[str] | None = None
+        self._put_off: list[tuple[object, int, Node]] = []
         self._end = None if limit_s is None else time.perf_counter() + limit_s
 
     def close(self) -> None:
         """Let go of every object."""
         self._queue.clear()
+        self._put_off.clear()
         self.measured.clear()
         self.examples.clear()
 
     def run(self, starts: Starts) -> None:
         """Walk from the roots, in order of preference, and then through what none of them reaches if that is wanted."""
         self._seen.update(starts.skip)
-        for root, obj in starts.starts:
+        self._seen.update(starts.put_off)
+        self._packages = starts.packages
+        for group in starts.groups:
+            self._walk_from(group)
+        if starts.packages is not None and starts.has_libraries and not self.partial:
+            self._take_up(starts)
+            self._unrooted()
+
+    def _walk_from(self, group: list[Start]) -> None:
+        for root, obj in group:
             self._begin(root, obj)
         self._follow()
-        if starts.is_whole and not self.partial:
-            self._unrooted()
+
+    def _take_up(self, starts: Starts) -> None:
+        """Walk from the modules of libraries; their classes that none leads to lie where the program leads to them."""
+        self._packages = None
+        self._seen.difference_update(starts.put_off, [id(obj) for obj, _, _ in self._put_off])
+        self._walk_from(starts.last)
+        for obj, position, parent in self._put_off:
+            self._visit(obj, position, parent)
+        self._follow()
 
     def _begin(self, root: Root, obj: object) -> None:
         row = self.rows.root(root, place_of(*root))
@@ -104,14 +124,26 @@ class Walk:
         treatment = kind.treatment
         if treatment is Treatment.NOTHING or id(obj) in self._seen:
             return
-        if treatment is Treatment.CLASS and not _flags_of(cast("type", obj)) & _HEAP_TYPE:
-            return  # part of the interpreter or an extension, not of the heap
+        if treatment is Treatment.CLASS:
+            if not _flags_of(cast("type", obj)) & _HEAP_TYPE:
+                return  # part of the interpreter or an extension, not of the heap
+            if self._is_of_library(cast("type", obj)):
+                self._seen.add(id(obj))
+                self._put_off.append((obj, position, parent))
+                return
         self._seen.add(id(obj))
         self.n_met += 1
         if treatment is Treatment.SMALL or (treatment is Treatment.TEXT and len(cast("str", obj)) < SHORT):
             self.rows.own_bytes[parent.row] += kind.own_bytes(obj)
             return
         self._place(obj, kind, position, parent)
+
+    def _is_of_library(self, cls: type) -> bool:
+        """Say whether a class belongs to a package that is put off."""
+        if self._packages is None:
+            return False
+        module = class_module(cls)
+        return module in ("", "builtins") or module.partition(".")[0] in self._packages
 
     def _place(self, obj: object, kind: Kind, position: int, parent: Node) -> None:
         row = self.rows.child(parent.row, 0 if kind.is_merged else position, kind)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from phaseprof.native.kinds import mixed, text_hash
 from phaseprof.native.table import FRAME, MODULE, NAMED, Root
 from phaseprof.probes import own
+from phaseprof.probes.libraries import installed_packages
 
 _MAIN = "__main__"
 # A program has a few thousand modules, and each would cost some microseconds in every walk.
@@ -29,36 +30,54 @@ class Start(NamedTuple):
 
 @dataclass(frozen=True)
 class Starts:
-    """All roots of a walk in order of preference, held until ``clear``.
+    """All roots of a walk, held until ``clear``.
 
     Attributes:
-        starts: roots and objects.
+        groups: roots and objects, in order of preference: of each group all is walked before the next.
+        last: those of libraries, walked after what all others reach; empty where they are not wanted.
         frames: the program's running frames.
         skip: ids of what is left out: recordings of ours, and what this walk itself makes.
-        is_whole: what none of the roots reaches is wanted too, classes and modules among it.
+        put_off: ids of libraries' modules and their namespaces, which the groups do not lead into.
+        packages: the names of libraries, whose classes the groups do not lead into; ``None``: the roots were named.
+        has_libraries: whether those are wanted, and what no root reaches.
     """
 
-    starts: list[Start]
+    groups: list[list[Start]]
+    last: list[Start]
     frames: list[types.FrameType]
     skip: list[int]
-    is_whole: bool
+    put_off: list[int]
+    packages: frozenset[str] | None
+    has_libraries: bool
 
     def clear(self) -> None:
         """Let go of every object."""
-        self.starts.clear()
+        for group in (*self.groups, self.last):
+            group.clear()
         self.frames.clear()
 
 
-def find_starts(roots: Mapping[str, object] | None) -> Starts:
+def find_starts(roots: Mapping[str, object] | None, *, libraries: bool = True) -> Starts:
     """Return where to walk from; see ``read_places``.  The caller clears it at once."""
     frames, skip = running_frames()
-    starts = _whole_program(frames) if roots is None else [Start(Root(NAMED, name), obj) for name, obj in roots.items()]
-    skip += own.own_ids()
-    skip += [id(skip), id(frames), id(starts)]
-    skip += map(id, starts)
-    if roots is not None:
+    groups: list[list[Start]] = []
+    last: list[Start] = []
+    put_off: list[int] = []
+    packages = None
+    if roots is None:
+        packages = installed_packages()
+        program, last = _ranked_modules(packages)
+        put_off = [identity for start in last for identity in (id(start.obj), id(_namespace_of(start.obj)))]
+        groups = [program, *([Start(Root(FRAME, _frame_name(frame)), frame)] for frame in frames)]
+    else:
+        groups = [[Start(Root(NAMED, name), obj) for name, obj in roots.items()]]
         skip += module_namespaces()
-    found = Starts(starts, frames, skip, roots is None)
+    if not libraries:
+        last.clear()
+    skip += own.own_ids()
+    skip += map(id, (skip, frames, groups, last, put_off, *groups))
+    skip += [id(start) for group in (*groups, last) for start in group]
+    found = Starts(groups, last, frames, skip, put_off, packages, libraries)
     skip.append(id(found))
     return found
 
@@ -105,13 +124,23 @@ def running_frames() -> tuple[list[types.FrameType], list[int]]:
         del at
 
 
-def _whole_program(frames: list[types.FrameType]) -> list[Start]:
-    ranked: list[list[Start]] = [[], [], []]
+def _namespaces_of(libraries: frozenset[str]) -> list[int]:
+    """Return the ids of modules that are left out, and of their namespaces."""
+    modules = [module for name, module in _modules().items() if _is_left_out(name, libraries)]
+    return [*map(id, modules), *map(id, map(_namespace_of, modules))]
+
+
+def _is_left_out(module: str, libraries: frozenset[str]) -> bool:
+    top = module.partition(".")[0]
+    return top == "phaseprof" or (top in libraries and top != _MAIN)
+
+
+def _ranked_modules(packages: frozenset[str]) -> tuple[list[Start], list[Start]]:
+    """Return the program's modules, the main one first, and libraries': those come last, and of them ours."""
+    ranked: list[list[Start]] = [[], [], [], []]
     for name, module in _modules().items():
-        ranked[_rank(name)].append(Start(Root(MODULE, name), module))
-    ranked[0].sort(key=lambda start: start.root.name != _MAIN)
-    running = [Start(Root(FRAME, _frame_name(frame)), frame) for frame in frames]
-    return [*ranked[0], *running, *ranked[1], *ranked[2]]
+        ranked[_rank(name, packages)].append(Start(Root(MODULE, name), module))
+    return [*ranked[0], *ranked[1]], [*ranked[2], *ranked[3]]
 
 
 def _modules() -> dict[str, types.ModuleType]:
@@ -119,12 +148,14 @@ def _modules() -> dict[str, types.ModuleType]:
     return {name: module for name, module in found if type(name) is str and issubclass(type(module), types.ModuleType)}
 
 
-def _rank(module: str) -> int:
-    """Order modules: a path through the program's own says more than one through the interpreter's registries."""
+def _rank(module: str, packages: frozenset[str]) -> int:
+    """Order modules: a path through the program's own says more than one through a library's registries."""
     top = module.partition(".")[0]
+    if module == _MAIN:
+        return 0
     if top == "phaseprof":
-        return 2
-    return 1 if top in sys.stdlib_module_names and top != _MAIN else 0
+        return 3
+    return 2 if top in packages and top != _MAIN else 1
 
 
 def _frame_name(frame: types.FrameType) -> str:

@@ -242,6 +242,8 @@ class Places(_Record, tag="places"):
     ``waiting_bytes``: how many rings, objects and bytes that is in all; ``collected_at``: how many objects must wait
     for the collector to come by itself, -1 where it is switched off, 0 where that was not read.  A row without bytes
     that has graphs is where tensors with a graph lie.
+    Without ``libraries`` the look left out what only modules and classes of Python and installed packages hold, and
+    what is outside Python or unreachable.
     """
 
     t: Time
@@ -255,6 +257,7 @@ class Places(_Record, tag="places"):
     waiting_objects: Count = 0
     waiting_bytes: Count = 0
     collected_at: Count = 0
+    libraries: bool = True
 
 
 class Large(_Record, tag="large"):

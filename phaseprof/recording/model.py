@@ -57,6 +57,7 @@ class ProcessRun:
         charges: (phase label, metric) to the change in each generation while it was the innermost phase; under
             ``BUSY``, the time in it.
         counted: label number to its visits that were only counted, generations among them.
+        looks: the newest look by place at all of the heap (``True``), and without what only libraries hold (``False``).
     """
 
     def __init__(self) -> None:
@@ -73,7 +74,7 @@ class ProcessRun:
         self.births: list[fmt.Births] = []
         self.holders: list[fmt.Holder] = []
         self.collected: list[fmt.Collected] = []
-        self.places: fmt.Places | None = None
+        self.looks: dict[bool, fmt.Places] = {}
         self.large: fmt.Large | None = None
         self.snapshots: list[fmt.SnapshotTaken] = []
         self.cost: fmt.Cost | None = None
@@ -88,6 +89,11 @@ class ProcessRun:
             fmt.GenerationEnd: self._add_end, fmt.Metrics: self._add_metrics, fmt.Watch: self._add_watch,
             fmt.Note: self._add_note, fmt.Thread: self._add_thread, fmt.Visits: self._add_visits,
         }  # fmt: skip
+
+    @property
+    def places(self) -> fmt.Places | None:
+        """The newest look by place at all of the heap; where there is none, at what the program itself reaches."""
+        return self.looks.get(True) or self.looks.get(False)
 
     def add(self, record: fmt.Record) -> None:
         """Take in one record; unknown labels are tolerated, since a file may begin in the middle of a run."""
@@ -127,7 +133,7 @@ class ProcessRun:
         elif isinstance(record, fmt.Collected):
             _append(self.collected, record)
         elif isinstance(record, fmt.Places):
-            self.places = record
+            self.looks[record.libraries] = record
         elif isinstance(record, fmt.Large):
             self.large = record
         elif isinstance(record, fmt.SnapshotTaken):

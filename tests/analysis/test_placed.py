@@ -95,6 +95,38 @@ def test_what_no_place_shows_is_native() -> None:
     assert run(place(MIB)) == [("native", "")]
 
 
+@pytest.mark.parametrize(
+    ("of_all", "of_program", "named"),
+    [
+        (None, 10 * MIB, [("objects", ROLLOUTS)]),
+        (1, 10 * MIB, [("objects", ROLLOUTS)]),
+        (10 * MIB, MIB, [("objects", ["module a_library.cache (dict)"])]),
+        (10 * MIB, 10 * MIB, [("objects", ["module a_library.cache (dict)"])]),
+    ],
+    ids=["one look", "the other shows nothing", "the other shows more", "the other shows as much"],
+)
+def test_of_two_looks_the_one_that_explains_more_is_told(
+    of_all: int | None, of_program: int, named: list[tuple[str, list[str]]]
+) -> None:
+    looks = [fmt.Places(0, LAST, LAST - 10, MIB, [place(of_program)], libraries=False)]
+    if of_all is not None:
+        cache = place(of_all, steps=["module a_library.cache (dict)"], kind="dict")
+        looks.append(fmt.Places(0, LAST, LAST - 10, MIB, [cache]))
+
+    found = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8)}, looks))
+
+    assert [(one.kind, list(one.holder)) for one in found] == named
+
+
+def test_what_a_look_without_libraries_leaves_is_not_called_native() -> None:
+    looks = fmt.Places(0, LAST, LAST - 10, MIB, [place(4 * MIB)], libraries=False)
+
+    told, rest = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [looks]))
+
+    assert list(told.holder) == ROLLOUTS
+    assert "what holds it was not examined" in rest.summary
+
+
 def test_each_good_part_of_the_growth_is_told() -> None:
     cache = ["module __main__.cache (dict)"]
     second = place(4 * MIB, steps=cache, direct=(("numpy.ndarray", 9, 4 * MIB),), kind="dict")

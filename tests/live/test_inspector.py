@@ -176,12 +176,11 @@ def test_threads_are_named_by_one_look_at_the_end() -> None:
 
 
 @in_c
-def test_objects_are_named_by_one_look_at_the_end() -> None:
+def test_objects_in_a_large_heap_are_named_by_few_looks() -> None:
     finding = only("kept_in_a_large_heap", SMALL)
 
     assert (finding["kind"], finding["subject"], finding["phase"]) == ("objects", "Scene", "collect")
-    assert ".episodes (list, 70)" in " ".join(finding["holder"])
-    assert "named from a single look at the end" in finding["summary"]
+    assert ".episodes (list, " in " ".join(finding["holder"])
 
 
 def test_what_is_held_in_long_teeth_is_not() -> None:

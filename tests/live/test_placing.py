@@ -11,7 +11,10 @@ import numpy as np
 import pytest
 
 from phaseprof import Profiler, load
-from phaseprof.live.placing import bound_of_path, collected_at, in_words
+from phaseprof.live.budget import Budget
+from phaseprof.live.placing import PlaceWatch, bound_of_path, collected_at, in_words
+from phaseprof.live.recorder import Recorder
+from phaseprof.live.suspects import Suspects
 from phaseprof.live.suspicion import WARM_UP
 from phaseprof.native.extension import extension
 from phaseprof.native.table import PathStep
@@ -49,6 +52,46 @@ def test_what_grew_is_recorded_with_its_path(tmp_path: Path) -> None:
     assert place.bytes >= (told.g - told.since - 1) * 160_000
     assert place.direct[0][0] == "numpy.ndarray"
     assert sum(row.bytes for row in told.rows) <= 1.1 * max(told.bytes, place.bytes)
+
+
+class Rising(Suspects):
+    """Memory that rises by half a megabyte a generation."""
+
+    def __init__(self) -> None: ...
+
+    def is_urgent(self) -> bool:
+        return True
+
+    def n_objects(self) -> int:
+        return 0
+
+    def allocated_since(self, generation: int) -> float:
+        return (13 - generation) * 480_000.0
+
+
+class Records(Recorder):
+    def __init__(self) -> None:
+        self.added: list[fmt.Record] = []
+
+    def add(self, record: fmt.Record) -> None:
+        self.added.append(record)
+
+
+def test_within_a_budget_looks_in_the_loop_show_what_the_program_holds() -> None:
+    trainer, records, now = Trainer(), Records(), [0]
+    watch = PlaceWatch(records, Budget(0.5, lambda: now[0], max_pause_s=10.0), Rising())
+    for g in range(13):
+        trainer.rollouts.append(np.zeros(60_000))
+        now[0] += 1_000_000_000
+        watch.at_generation_end(g)
+    watch.abandon()
+
+    told = [record for record in records.added if isinstance(record, fmt.Places) and not record.libraries]
+
+    assert len(told) >= 2
+    assert told[-1].since < told[-1].g
+    assert told[-1].rows[0].steps[-1].startswith(".rollouts (list, ")
+    assert not any(row.steps[0].startswith(("outside", "unreachable", "module numpy")) for row in told[-1].rows)
 
 
 def test_a_first_look_in_the_last_generation_is_recorded_as_seen_once(tmp_path: Path) -> None:

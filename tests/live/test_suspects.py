@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from phaseprof.live import suspicion
 from phaseprof.live.suspicion import PLUMBING_TIER, type_tier
 
 
@@ -18,12 +17,3 @@ from phaseprof.live.suspicion import PLUMBING_TIER, type_tier
 )  # fmt: skip
 def test_types_that_tell_and_types_that_carry(name: str, is_plumbing: bool) -> None:
     assert (type_tier(name) >= PLUMBING_TIER) is is_plumbing
-
-
-@pytest.mark.parametrize(
-    ("name", "is_installed"),
-    [("numpy.ndarray", True), ("numpy", True), ("logging", True), ("list", True), ("__main__.Episode", False),
-     ("test_suspects.Episode", False)],
-)  # fmt: skip
-def test_what_comes_with_python_or_a_package_is_installed(name: str, is_installed: bool) -> None:
-    assert suspicion.is_installed(name) is is_installed

@@ -23,6 +23,7 @@ WHOLE_HEAP = {
     "test_what_c_holds_is_outside",
     "test_locals_of_running_functions_are_roots",
     "test_places_stay_the_same_while_the_program_does",
+    "test_libraries_take_what_the_program_does_not_lead_to",
 }
 
 
@@ -319,3 +320,77 @@ def test_a_limit_in_time_gives_a_part() -> None:
 
 def test_a_gone_place_is_missing_from_the_answer() -> None:
     assert resolve([12345], {"root": []}) == {}
+
+
+# --- what the program holds, and what libraries do ------------------------------------------------------------------
+
+
+class OfLibrary: ...
+
+
+class OfBase: ...
+
+
+class OfProgram: ...
+
+
+class OfFunction: ...
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program whose class is derived from a library's; the library's module is not where that comes from."""
+    library, program = types.ModuleType("a_library"), types.ModuleType("a_program")
+    library.kept = [OfLibrary() for _ in range(5)]  # type: ignore[attr-defined]
+    base = type("Base", (), {"__module__": "a_library", "kept": [OfBase() for _ in range(3)]})
+    program.Env = type(  # type: ignore[attr-defined]
+        "Env", (base,), {"__module__": "a_program", "kept": [OfProgram() for _ in range(4)]}
+    )
+    for name, module in (("a_library", library), ("a_program", program)):
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(
+        "phaseprof.probes.libraries._known", {"a_library": True, "a_program": False, __name__.partition(".")[0]: False}
+    )
+
+
+def paths(*, libraries: bool) -> dict[str, tuple[int, str]]:
+    """Return of each of the types above how many there are, and the path to one of them."""
+    table = read_places(libraries=libraries)
+    rows = [row for row in range(len(table)) if table.types[table.type_index[row]].rpartition(".")[2].startswith("Of")]
+    steps = resolve([int(table.place[row]) for row in rows], libraries=libraries)
+    return {
+        table.types[table.type_index[row]].rpartition(".")[2]: (
+            int(table.n_objects[row]), " ".join(step.name for step in steps[int(table.place[row])]),
+        )
+        for row in rows
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("program", "small_heap")
+def test_without_libraries_the_programs_part_is_left() -> None:
+    found = paths(libraries=False)
+
+    assert {name: n for name, (n, _) in found.items() if n > 1} == {"OfProgram": 4}
+    assert found["OfProgram"][1].startswith("a_program Env kept")
+
+
+@pytest.mark.usefixtures("program", "small_heap")
+def test_libraries_take_what_the_program_does_not_lead_to() -> None:
+    found = paths(libraries=True)
+
+    assert {name: n for name, (n, _) in found.items() if n > 1} == {"OfProgram": 4, "OfLibrary": 5, "OfBase": 3}
+    assert found["OfLibrary"][1].startswith("a_library kept")
+    assert found["OfBase"][1].startswith("a_program Env")
+
+
+@pytest.mark.usefixtures("small_heap")
+def test_what_an_outer_function_holds_lies_there_whatever_runs_within_it() -> None:
+    def inner(kept: object) -> tuple[int, str]:
+        assert kept
+        return paths(libraries=False)["OfFunction"]
+
+    agent = Agent()
+    agent.history = [OfFunction() for _ in range(6)]
+
+    assert inner(agent.history) == paths(libraries=False)["OfFunction"]
+    assert inner(agent.history)[1].rpartition(" ")[0].endswith(" agent history")

@@ -126,7 +126,7 @@ def test_a_broken_type(broken: ModuleType, name: str) -> None:
 
 def arguments(objects: list[object], *, wanted: bytes | None = None) -> tuple[object, ...]:
     places = b"".join((i + 1).to_bytes(8, "little") for i in range(len(objects)))
-    return (objects, places, None, own.FOLDERS, b"", CONTAINERS, None, (), ("builtins",), b"", 0.0, wanted)
+    return (objects, places, None, False, own.FOLDERS, b"", CONTAINERS, None, (), ("builtins",), b"", 0.0, wanted)
 
 
 def for_sizes(objects: list[object]) -> tuple[object, ...]:
