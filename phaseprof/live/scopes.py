@@ -315,28 +315,32 @@ def _leave_newest(to: Boundaries, opened: list[Visit], items: float) -> None:
 
 
 class CheckpointScope(_BlockOnly):
-    """What ``checkpoint(label)`` returns: the point is recorded already; as a block it records the span too."""
+    """What ``checkpoint(label)`` returns: the point is recorded already; as a block it records the span too.
 
-    __slots__ = ("_block", "_open", "_to")
+    Attributes:
+        opened: its blocks that are recorded and have not ended: mostly none.
+    """
+
+    __slots__ = ("_block", "_to", "opened")
     called = "checkpoint"
 
     def __init__(self, to: Boundaries, block: Visited) -> None:
         self._to = to
         self._block = block
-        self._open: list[Visit] | None = None
+        self.opened: list[Visit] | None = None
 
     def __enter__(self) -> CheckpointScope:
         if self._to.enabled:
-            if self._open is None:
-                self._open = []
-            self._open.append(self._to.enter(self._block, self._to.clock()))
+            if self.opened is None:
+                self.opened = []
+            self.opened.append(self._to.enter(self._block, self._to.clock()))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        if self._open:
-            _leave_newest(self._to, self._open, -1.0)
+        if self.opened:
+            _leave_newest(self._to, self.opened, -1.0)
 
 
 class CountedScope(_BlockOnly):

@@ -8,6 +8,7 @@ import time
 import weakref
 from collections.abc import Callable
 from contextvars import ContextVar
+from sys import getrefcount
 
 from phaseprof.errors import ExpectationError, PhaseprofError
 from phaseprof.interrupts import raise_the_programs
@@ -36,6 +37,9 @@ from phaseprof.probes.run_queue import RunQueue
 from phaseprof.probes.typeinfo import is_a
 from phaseprof.recording import format as fmt
 
+Mark = tuple[Visited, Visited, CountedScope, CheckpointScope]
+# References to a scope that no program has: that of its mark, a local variable, and the call that counts them.
+UNUSED = 3
 ROLES = ("phase", "block", "checkpoint", "generation")
 
 
@@ -113,7 +117,7 @@ class Session:
         self.inspector = Inspector(
             self.settings, self.recorder, self.budget, watches=self.watches, tracked=self.tracked, devices=self.devices
         )
-        self._marks: dict[str, tuple[Visited, Visited, CountedScope]] = {}
+        self._marks: dict[str, Mark] = {}
         own.register(self)
         self._turn_began = 0
         self._turn_cpu_ns = 0
@@ -237,7 +241,7 @@ class Session:
     def point(self, name: str) -> CheckpointScope | CountedScope:
         """A checkpoint is passed; what is returned records the block, if it is one."""
         try:
-            point, block, counted = self._marks.get(name) or self._make_mark(name)
+            point, block, counted, scope = self._marks.get(name) or self._make_mark(name)
             now = self.clock()
             if now < point.due:
                 point.count()
@@ -257,17 +261,18 @@ class Session:
                 self.recorder.point(number, fmt.POINT, -1.0, now)
             else:
                 self._record_closely(number, fmt.POINT, -1.0, name_of(around) or name, now)
-            return CheckpointScope(self, block)
+            # To make a scope takes longer than to see that nobody has the last one any more.
+            return scope if getrefcount(scope) <= UNUSED and not scope.opened else CheckpointScope(self, block)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             self._pass_on(error)
         return CheckpointScope(self, self.visited(str(name), "block"))
 
-    def _make_mark(self, name: str) -> tuple[Visited, Visited, CountedScope]:
-        """What a checkpoint counts: its points, and the blocks that it may begin."""
+    def _make_mark(self, name: str) -> Mark:
+        """What a checkpoint counts, its points and the blocks that it may begin; and what it returns."""
         if not is_a(name, str) or not name.strip():
             raise not_a_label(name)
         block = self.visited(name, "block")
-        mark = (self.visited(name, "checkpoint"), block, CountedScope(block))
+        mark = (self.visited(name, "checkpoint"), block, CountedScope(block), CheckpointScope(self, block))
         if len(self._marks) < MAX_LABELS:
             self._marks[name] = mark
         return mark

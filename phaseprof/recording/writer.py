@@ -117,8 +117,12 @@ class RecordWriter:
 
         Cost: 1.4 µs on two shared EPYC cores, 0.8 of it the system's.
         """
-        if not (self._is_smooth and self._write_smoothly(lines, n_records)):
-            self._waiting.append((lines, n_records))
+        if self._is_smooth and self._write_smoothly(lines, n_records):
+            return
+        self._waiting.append((lines, n_records))
+        self._write_all_that_waits()
+
+    def _write_all_that_waits(self) -> None:
         while self._waiting and self._write_what_waits():
             pass
         if self._news:
@@ -143,9 +147,9 @@ class RecordWriter:
             Whether that is so.
         """
         with self._lock:
-            if not self._is_smooth or self._waiting or time.monotonic() >= self._look_at_s:
+            if self._is_busy or self._waiting or time.monotonic() >= self._look_at_s or not self._is_smooth:
                 return False
-            self._is_smooth, files, n_written = False, self._files, -1
+            files, n_written = self._files, -1
             try:
                 self._is_busy = True
                 n_written = os.write(files.fd, lines)
@@ -155,14 +159,15 @@ class RecordWriter:
                 if n_written == len(lines):
                     files.size += n_written
                     files.n_records += n_records
-                    self._is_smooth = not self._is_closing
                 else:  # what became of it is found out next
-                    self._tried = b""
+                    self._is_smooth, self._tried = False, b""
                     self._waiting.appendleft((lines, n_records))
                 self._is_busy = False
             if self._is_closing:  # a signal handler closed it meanwhile
                 files.close()
-            return True
+        if self._waiting:  # so it is where one recorded something
+            self._write_all_that_waits()
+        return True
 
     def _write_what_waits(self) -> bool:
         """Return whether it was done; where a call further out is writing, that one does it."""

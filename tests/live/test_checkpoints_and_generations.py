@@ -251,3 +251,16 @@ def test_a_run_that_cannot_be_written_is_refused(tmp_path: Path, make: Callable[
     with profiler.phase("goes on"):
         pass
     assert not profiler.enabled
+
+
+def test_scopes_that_a_program_keeps_stay_apart(profiler: Profiler, recorded: Read) -> None:
+    first = profiler.checkpoint("block")
+    second = profiler.checkpoint("block")
+
+    with first, second:
+        pass
+    with profiler.checkpoint("block"):
+        profiler.checkpoint("block")
+
+    assert first is not second
+    assert recorded(profiler).phases["block"].visits == 3
