@@ -23,6 +23,7 @@ _ACTING = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"
 )
 _FORMULA = re.compile(r"'*[=+\-@\t]")
+_NOTHING_BEHIND = re.compile(r" 0 (s|min|h)\Z")
 _QUANTITY = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*\Z")
 
 
@@ -90,6 +91,15 @@ def format_signed_bytes(n_bytes: float) -> str:
     return ("" if n_bytes < 0 else "+") + format_bytes(n_bytes)
 
 
+def rate_text(value: float) -> str:
+    """Write a rate to four digits, never in exponent form.
+
+    >>> rate_text(223921.4), rate_text(15.0234), rate_text(0.123456)
+    ('223,900', '15.02', '0.1235')
+    """
+    return f"{float(f'{value:.4g}'):,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def parse_bytes(text: str) -> int:
     """Read a quantity of bytes; ``MB`` is 10**6 and ``MiB`` 2**20, a bare ``M`` is 2**20 as in cgroup files.
 
@@ -122,3 +132,20 @@ def format_duration(seconds: float) -> str:
     if whole < 86400:
         return f"{whole // 3600} h {whole % 3600 // 60} min"
     return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+# An estimate is given to about two digits: of each range of seconds, what its durations are rounded to.
+_ROUNDED = ((10, 1), (100, 5), (600, 10), (7200, 60), (86400, 600), (864000, 3600), (float("inf"), 86400))
+
+
+def format_estimate(seconds: float) -> str:
+    """Write how long something will take, no more exactly than an estimate deserves.
+
+    >>> format_estimate(8.3), format_estimate(331), format_estimate(1683), format_estimate(7300), format_estimate(1e6)
+    ('8 s', '5 min 30 s', '28 min', '2 h', '12 d')
+    """
+    step = next(step for below, step in _ROUNDED if seconds < below)
+    text = "a second" if seconds < 0.5 else format_duration(max(10, round(seconds / step) * step))
+    if 0.5 <= seconds < 9.5:
+        text = f"{round(seconds)} s"
+    return _NOTHING_BEHIND.sub("", text)

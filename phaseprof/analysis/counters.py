@@ -33,6 +33,7 @@ from phaseprof.analysis.placed import (
 )  # fmt: skip
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, FILLED, Symptom, stands_in
+from phaseprof.analysis.witnesses import is_imported
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE, ProcessRun
 from phaseprof.records import BLOCK_BYTES, COMPANIONS, NO_ROOT, Certainty, Finding
@@ -387,13 +388,15 @@ def _unexplained(
         return replace(finding, summary=summarise(finding, rate))
     buffers = sum(s.judgement.slope for key, s in symptoms.items() if key.startswith("untracked/") and s.rises)
     in_python = kind == "objects" or buffers >= 0.5 * counter.judgement.slope
-    known_as = "unseen" if in_python else _what_was_seen(process)
+    known_as = "unseen" if in_python and not is_imported(process) else _what_was_seen(process)
     finding = replace(finding, advice=advise(known_as, None, ()))
     return replace(finding, summary=summarise(finding, rate, known_as=known_as))
 
 
 def _what_was_seen(process: ProcessRun) -> str:
     """How far the recording can tell native growth from growth in Python: only where its heap was walked twice."""
+    if is_imported(process):
+        return "logged"
     walks = process.series.get((AT, "arrays_bytes"))
     if is_measured(process.looks.get(True)) or (walks is not None and len(walks) >= 2):
         return "native"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from statistics import median
@@ -46,6 +46,8 @@ OUT_OF_PROPORTION = 10.0
 # Memory in use that grows by less, in bytes a generation, may do so by chance in a short run.
 FELT_BYTES = 16384.0
 MOST_FINDINGS = 10
+# Two measures of one growth are as near; and two growths come to so much more than memory grew by if they are one.
+AS_MUCH_LEAST, ALL_THERE_IS = 0.8, 1.5
 # Blocks of Python's allocator a generation that anybody may add.
 FEW_BLOCKS = 150.0
 
@@ -88,7 +90,7 @@ def find_leaks(
     leaks = [f for f in leaks if not is_explained(f, counted)]
     rest = [f for f in found if f.verdict == "filling" or (f.verdict != "leak" and not leaks)]
     rest = [f for f in rest if not is_explained(f, counted) and f not in logs]
-    tracked = [] if leaks else _tracked(process, symptoms, leak_threshold_mb, horizon)
+    tracked = [] if leaks else _told_once(_tracked(process, symptoms, leak_threshold_mb, horizon), counted, symptoms)
     named = {finding.subject for finding in [*leaks, *counted]}
     broken = [expectation_finding(process, one) for one in broken_expectations(process) if one.name not in named]
     every = [*counted, *leaks, *broken, *tracked, *rest]
@@ -366,6 +368,31 @@ def _tracked(
         rule = f" (rule: tracked size over {threshold_mb:g} MB a generation)"
         found.append(replace(finding, summary=summarise(finding, judgement.slope) + rule))
     return found
+
+
+def _told_once(
+    tracked: Sequence[Finding], counted: Sequence[Finding], symptoms: Mapping[str, Symptom]
+) -> list[Finding]:
+    """Leave out tracked names whose growth is told: by a part of them that is tracked, or with the place of the memory.
+
+    A place accounts for a name if the path to it leads there, or if memory grew by too little for the two to be two.
+    """
+    grown = allocated_per_generation(symptoms)
+
+    def is_told(one: Finding) -> bool:
+        name, rate = str(one.subject), one.slope
+        parts = [p for p in tracked if str(p.subject).startswith(f"{name}.") and _is_as_much(p.slope, rate)]
+        places = [f for f in counted if f.verdict == "leak" and f.holder and _is_as_much(f.bytes_slope, rate)]
+        last = name.rpartition(".")[2]
+        on_path = any(f".{last} " in f"{step} " for f in places for step in f.holder)
+        return bool(parts) or on_path or any(f.bytes_slope + rate > ALL_THERE_IS * grown for f in places)
+
+    return [one for one in tracked if not is_told(one)]
+
+
+def _is_as_much(rate: float, other: float) -> bool:
+    """Whether two rates may be those of one thing, measured in two ways."""
+    return AS_MUCH_LEAST * other <= rate <= other / AS_MUCH_LEAST
 
 
 def _without_doubles(findings: list[Finding]) -> list[Finding]:

@@ -11,7 +11,7 @@ from phaseprof.analysis.paths import place_of_growth
 from phaseprof.analysis.symptoms import Symptom
 from phaseprof.recording.model import OUTSIDE
 from phaseprof.records import BLOCK_BYTES, NODE_BYTES, Finding
-from phaseprof.units import format_bytes, format_duration
+from phaseprof.units import format_bytes, format_estimate
 
 # Bytes charged to a tracked object, and to an item of a container, whose own size was not measured.
 OBJECT_BYTES, ITEM_BYTES = 200.0, 64.0
@@ -305,17 +305,18 @@ def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = No
     """
     what, is_plural = _name_subject(finding, known_as)
     begun = _BEGUN.get(finding.kind, "filled" if _is_one_container(finding) else "created")
-    where = f" {begun} {_phase_words(finding.phase)}" if finding.phase else ""
+    where = f" {begun} {phase_words(finding.phase)}" if finding.phase else ""
     rate = _rate_text(finding, bytes_slope)
     since = f" since generation {finding.since_generation}" if finding.since_generation is not None else ""
-    eta = f"; memory runs out in about {format_duration(finding.eta_s)}" if finding.eta_s is not None else ""
+    eta = f"; memory runs out in about {format_estimate(finding.eta_s)}" if finding.eta_s is not None else ""
     if known_as == "unseen":
-        where = f" {_phase_words(finding.phase)}" if finding.phase else ""
+        where = f" {phase_words(finding.phase)}" if finding.phase else ""
         return f"Memory grows{where}{rate}{since}; what holds it was not examined (budget){eta}"
     return f"{what}{where} {_VERBS[finding.verdict][is_plural]}{rate}{since}{eta}"
 
 
-def _phase_words(phase: str) -> str:
+def phase_words(phase: str) -> str:
+    """Say in which phase."""
     return "outside any phase" if phase == OUTSIDE else f"in {phase}"
 
 

@@ -18,6 +18,9 @@ _MODULE = re.compile(r"module (?P<module>[\w.]+?)\.(?P<name>\w+)\Z")
 _WHOLE_MODULE = re.compile(r"module [\w.]+\Z")
 # What a program could write: not "outside Python", nor a name that the search did not find.
 _NAMED = re.compile(r"[^\W\d]\w*[^ ?]*\Z")
+# The items of a list, or of a list in a list, that end a name; and from how many on they are of one kind.
+_NUMBERED = re.compile(r"(?:\[(?:-?\d+|\.\.\.)\])+\Z")
+MANY = 6
 _MAIN = "__main__"
 _STOPPED = frozenset({UNKNOWN_HOLDER, "?"})  # as recordings of earlier versions have it
 # Characters of a name that are shown: what lies further left was said on a line above.
@@ -89,6 +92,15 @@ def _joined(name: str, link: str) -> tuple[str, str]:
     return new, f"{kind} reached from {name}" if kind else ""
 
 
+def _around(place: Place, sized: Sequence[Place]) -> str:
+    """Return the list that a place is one of many items of: it is not the one item that a program must bound."""
+    name, numbers = place.name, _NUMBERED.search(place.name)
+    if numbers is None:
+        return name
+    outer = name[: numbers.start()]
+    return next((one.name for one in sized if outer == one.name and one.size >= MANY), name)
+
+
 def place_of_growth(steps: Sequence[str], container: str = "", length: int = -1) -> str:
     """Return the name of what a program must clear or bound: of what grows, else of what has the most items on a path.
 
@@ -104,8 +116,8 @@ def place_of_growth(steps: Sequence[str], container: str = "", length: int = -1)
     grown = f"{container.rpartition('.')[2]} of {length:,}"
     known = next((place for place in sized if place.what.startswith(grown)), None)
     if known is not None:
-        return known.name
+        return _around(known, sized)
     if sized:
-        return max(sized, key=lambda place: place.size).name
+        return _around(max(sized, key=lambda place: place.size), sized)
     inner = [place for place in places if not place.name.endswith("]")]
     return inner[-1].name if inner else ""

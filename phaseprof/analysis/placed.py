@@ -269,7 +269,7 @@ def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: s
         key=lambda one: (one.kind == "container", not one.holder, abs(math.log(turns * one.bytes_slope / grown))),
         default=None,
     )
-    where = "about as much lies there as memory grew by"
+    where = "what it holds is about as much as memory grew by"
     best = best or _kept_nodes(process, memory)
     if best is None:
         where, best = "as many graphs as generations hang from there", _kept_graphs(process, told)

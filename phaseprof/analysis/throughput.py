@@ -13,6 +13,7 @@ from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording.model import BUSY, OUTSIDE, Generation, ProcessRun
 from phaseprof.recording.series import Sums
 from phaseprof.records import Evidence, Finding
+from phaseprof.units import rate_text
 from phaseprof.verdict import Judgement, judge, theil_sen
 
 # Loss of throughput below which nobody needs to know: a tenth.
@@ -107,7 +108,7 @@ def _advice(phase: str | None) -> str:
 def _sentence(metric: str, ends: tuple[float, float], phase: str | None, beside: Sequence[str]) -> str:
     before, after = ends
     if metric == ITEMS:
-        figures = f"from {1 / before:,.4g} to {1 / after:,.4g} items a second ({before / after - 1:.0%})"
+        figures = f"from {rate_text(1 / before)} to {rate_text(1 / after)} items a second ({before / after - 1:.0%})"
         text = f"Throughput fell {figures}"
     else:
         text = f"Generations take longer and longer: {_time(before)}, then {_time(after)} ({after / before - 1:+.0%})"

@@ -17,7 +17,7 @@ from phaseprof.report.page.layout import bullet_list
 from phaseprof.report.page.markup import Html, element, join
 from phaseprof.report.page.part import Part
 from phaseprof.report.page.tables import MAX_ROWS, cut_table
-from phaseprof.report.page.words import capital, is_bytes, metric_words
+from phaseprof.report.words import capital, is_bytes, metric_words
 
 _MOST_RUNS = 12  # lines of the chart
 

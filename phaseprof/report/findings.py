@@ -9,13 +9,14 @@ from typing import get_args
 
 from phaseprof.analysis.answers import answer
 from phaseprof.analysis.clock import tick_s
-from phaseprof.analysis.naming import unit_words
+from phaseprof.analysis.naming import phase_words, unit_words
 from phaseprof.analysis.paths import places_of
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Certainty, Finding, Source
 from phaseprof.report.access import GENERATION_END, count_generations
 from phaseprof.report.notebook import folded, preformatted, rich_table, rich_text, table
 from phaseprof.report.text import Report, Style, count_text, entry, fit, section, wrap
+from phaseprof.report.words import metric_words, plural, reading
 from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 
 # Below this no verdict on a series means anything.
@@ -91,9 +92,16 @@ class FindingsReport(Report):
     def _unjudged(self, over: str) -> str:
         if self.answer == "not judged":
             return f"Not judged: no counter of memory was read over half of the run{over}"
-        return f"Too short to judge: a verdict needs {LEAST_READINGS} generations or more" + (
-            "" if self.n_generations is None else f", {self.n_generations:,} {_were(self.n_generations)} recorded"
-        )
+        if self.n_generations is not None and self.n_generations >= LEAST_READINGS:
+            return f"Too short to judge: memory was read too few times{over} to tell a leak from a warm-up"
+        return f"Too short to judge: a verdict needs {LEAST_READINGS} generations or more{self._there_were}"
+
+    @property
+    def _there_were(self) -> str:
+        n = self.n_generations
+        if n is None:
+            return ""
+        return f", and {'by the clock ' if self.span else ''}there {_were(n)} {n:,}"
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the conclusion, a table, and the text when it is asked for."""
@@ -135,7 +143,7 @@ def _were(n: int) -> str:
 def _entry_lines(number: int, item: FindingEntry, style: Style) -> list[str]:
     """Lay out one finding: what, in a headline and a sentence; who holds it; what to do; and what it rests on."""
     f = item.finding
-    what = f"{number}. {f.verdict.upper()} ({f.kind})" + (f" in {f.phase}" if f.phase else "")
+    what = f"{number}. {f.verdict.upper()} ({f.kind})" + (f" {phase_words(f.phase)}" if f.phase else "")
     lines = [fit(what + (f": {f.subject}" if f.subject else ""), style.width, style)]
     lines += [f"   {line}" for line in wrap(f"{f.summary.rstrip('.')}.", style.width - 3, style)]
     lines += holder_lines(f.holder, style)
@@ -188,20 +196,6 @@ def slope_text(finding: Finding) -> str:
     return f"{text} (95 %: {bounds[0]} to {bounds[1]})"
 
 
-def value_text(metric: str, value: float) -> str:
-    """Write a reading in the unit that its metric's name says."""
-    if metric == "items_per_s":
-        return f"{value:,.4g}"
-    if metric == "generation_seconds":
-        return f"{value:.3g} s"
-    return format_bytes(value) if metric.endswith("_bytes") or metric.startswith("tracked/") else count_text(value)
-
-
-def metric_text(metric: str) -> str:
-    """Write a metric's name without the address that tells one container from another."""
-    return metric.partition("@")[0] if metric.startswith("container/") else metric
-
-
 def evidence_text(finding: Finding, style: Style) -> str:
     """Write what a finding rests on: the series that decided, and one more that names what grows.
 
@@ -211,10 +205,10 @@ def evidence_text(finding: Finding, style: Style) -> str:
     others = [e for e in finding.evidence if e.metric != finding.metric and e.values and _helps(e.metric)]
     parts = []
     for e in (*voted[:1], *others[:1]):
-        ends = (value_text(e.metric, e.values[0]), value_text(e.metric, e.values[-1]))
+        ends = (reading(e.metric, e.values[0]), reading(e.metric, e.values[-1]))
         where = "" if e.point == GENERATION_END else f" at {e.point}"
-        n = f"{len(e.values)} readings" if len(e.values) > 1 else "1 reading"
-        parts.append(f"{metric_text(e.metric)} {ends[0]} {style.mark('arrow')} {ends[1]} in {n}{where}")
+        n = plural(len(e.values), "reading")
+        parts.append(f"{metric_words(e.metric)}: {ends[0]} {style.mark('arrow')} {ends[1]} over {n}{where}")
     return "; ".join(parts)
 
 
@@ -229,7 +223,7 @@ def rule_text(finding: Finding) -> str:
         return ""
     n = f" over {len(voted[0].values)} readings" if voted else ""
     sure = f", confidence {finding.confidence:.2f}" if finding.confidence else ""
-    return f"{finding.verdict} by {metric_text(finding.metric)}{n}{sure}"
+    return f"{finding.verdict} by {metric_words(finding.metric)}{n}{sure}"
 
 
 DISABLED = "Nothing was measured: the profiler is disabled"

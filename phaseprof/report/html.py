@@ -16,9 +16,9 @@ from phaseprof.report.page.layout import figure, section
 from phaseprof.report.page.markup import Html, element, join, table
 from phaseprof.report.page.process_part import ProcessPart, rank_title, tone, verdict_words
 from phaseprof.report.page.trend import MOST_READINGS
-from phaseprof.report.page.words import clauses, drawn_words, plural
 from phaseprof.report.ranks import RankRow
 from phaseprof.report.run import ProcessHeader, ProcessSection, build_report
+from phaseprof.report.words import clauses, drawn_words, plural
 from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 
 MAX_PROCESSES = 8  # shown in full; the table has a row for each

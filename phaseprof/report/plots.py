@@ -16,8 +16,8 @@ from phaseprof.report.findings import build_findings, slope_text
 from phaseprof.report.page.charts import MOST_A_LINE
 from phaseprof.report.page.heat import charge_metrics, charges_of
 from phaseprof.report.page.thinning import thin
-from phaseprof.report.page.words import is_bytes, metric_words
 from phaseprof.report.text import Style, clean, fit
+from phaseprof.report.words import is_bytes, metric_words
 from phaseprof.units import GIB, KIB, MIB
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from phaseprof.report.page.document import Panel, banner, bodies, document, foot
 from phaseprof.report.page.layout import bullet_list, section
 from phaseprof.report.page.markup import Html, element, join, table
 from phaseprof.report.page.snapshot_part import SnapshotPart, tone_of, verdict_words
-from phaseprof.report.page.words import plural
 from phaseprof.report.snapshots_tables import history_words, place_words, signed, span_words
+from phaseprof.report.words import plural
 
 MAX_DEVICES = 16  # shown in full; the table has a row for each
 

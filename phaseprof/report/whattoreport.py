@@ -12,7 +12,7 @@ from phaseprof.report.findings import holder_lines, slope_text
 from phaseprof.report.moments import Moment, list_moments
 from phaseprof.report.snapshot import SnapshotReport, report_moment
 from phaseprof.report.text import Report, Style, clean, count_text, entry, join, wrap
-from phaseprof.units import format_bytes, format_duration, format_signed_bytes
+from phaseprof.units import format_bytes, format_estimate, format_signed_bytes
 
 _STYLE = Style(unicode=True)
 
@@ -110,7 +110,7 @@ def _facts(leak: LeakLines, style: Style) -> list[tuple[str, str]]:
     facts.append(("Started at " + ("an unknown generation" if leak.since is None else f"generation {leak.since}"), ""))
     facts.append(("Kind", f"{f.kind}, {f.verdict}"))
     if f.eta_s is not None:
-        facts.append(("Limit", f"reached in {format_duration(f.eta_s)} at this rate"))
+        facts.append(("Limit", f"reached in {format_estimate(f.eta_s)} at this rate"))
     return facts + ([("Allocated at", f.site)] if f.site else [])
 
 

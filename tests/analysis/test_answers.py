@@ -40,6 +40,20 @@ def test_a_counter_must_be_read_over_half_of_the_run(read: float, said: str) -> 
     assert answered(process) == said
 
 
+@pytest.mark.parametrize(("exact", "said"), [(5, "too short"), (6, "no leak")])
+def test_resident_memory_that_grows_leaves_open_what_no_exact_counter_could_judge(exact: int, said: str) -> None:
+    process = ProcessRun()
+    for g in range(6):
+        read = {"anonymous_bytes": 1e8 + g * 3 * MIB, **({"malloc_in_use_bytes": 1e8} if g < exact else {})}
+        process.add(fmt.Metrics(g, g, read))
+
+    assert answered(process) == said
+
+
+def test_resident_memory_that_hardly_grows_is_no_reason_to_doubt() -> None:
+    assert answered(record({"anonymous_bytes": rising(0.1 * MIB)}, n=6)) == "no leak"
+
+
 def test_a_counter_may_be_read_seldom() -> None:
     process = ProcessRun()
     for g in range(200):

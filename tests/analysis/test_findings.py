@@ -460,6 +460,41 @@ def test_a_leak_that_was_found_names_it_better() -> None:
     assert only(process).subject == "Episode"
 
 
+def test_of_tracked_names_the_part_that_grows_is_told_and_not_the_whole() -> None:
+    process = record({
+        "tracked/experience": rising(9.1e6, 0.0), "tracked/experience.obs": rising(9e6, 0.0),
+        "tracked/stats": rising(6e6, 0.0),
+    })  # fmt: skip
+
+    assert [f.subject for f in find_leaks(process)] == ["experience.obs", "stats"]
+
+
+def test_two_parts_that_grow_are_told_with_the_whole_that_is_more_than_either() -> None:
+    process = record({
+        "tracked/run": rising(20e6, 0.0), "tracked/run.obs": rising(9e6, 0.0), "tracked/run.rewards": rising(9e6, 0.0),
+    })  # fmt: skip
+
+    assert {f.subject for f in find_leaks(process)} == {"run", "run.obs", "run.rewards"}
+
+
+@pytest.mark.parametrize(
+    ("name", "memory", "is_told"),
+    [("t.memory", 8e6, True), ("replay", 8e6, True), ("replay", 16e6, False)],
+)
+def test_a_tracked_name_is_not_told_beside_the_place_that_is_the_same(name: str, memory: float, is_told: bool) -> None:
+    """By its name on the path, or since memory grew by no more than either."""
+    steps = ["module __main__.t (Trainer)", ".memory (list, 64)"]
+    rollouts = ("app.Rollout", 10, 80_000_000)
+    place = fmt.Place(steps, "list", 1, 80_000_000, 0, [rollouts], [rollouts])
+    looks = fmt.Places(0, LAST, LAST - 10, 80_000_000, [place])
+    metrics = {"malloc_in_use_bytes": rising(memory, 1e8), f"tracked/{name}": rising(8e6, 0.0)}
+
+    found = find_leaks(record(metrics, [looks]))
+
+    assert (f"Tracked {name!r}" not in " ".join(f.summary for f in found)) is is_told
+    assert any(f.holder == tuple(steps) for f in found)
+
+
 # --- counted too seldom to be judged ----------------------------------------------------------------------------------
 
 

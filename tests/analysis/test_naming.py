@@ -240,7 +240,7 @@ def test_the_sentence_of_a_leak() -> None:
 
     assert told == (
         "Episode created in train leaks: +16 objects (about 64.00 KiB) a generation since generation 4; memory runs "
-        "out in about 2 h 0 min"
+        "out in about 2 h"
     )
 
 

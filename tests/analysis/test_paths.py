@@ -75,7 +75,20 @@ def test_the_place_to_change_is_the_one_with_the_most_items(steps: tuple[str, ..
 
 
 def test_what_is_known_to_grow_is_named_though_one_of_its_items_is_larger() -> None:
-    steps = ("module __main__.t (Trainer)", ".kept (list, 12)", "[4] (list, 1,600)", "[0] Episode")
+    steps = ("module __main__.t (Trainer)", ".kept (list, 4)", "[3] (list, 1,600)", "[0] Episode")
 
-    assert place_of_growth(steps) == "t.kept[4]"
-    assert place_of_growth(steps, "builtins.list", 12) == "t.kept"
+    assert place_of_growth(steps) == "t.kept[3]"
+    assert place_of_growth(steps, "builtins.list", 4) == "t.kept"
+
+
+@pytest.mark.parametrize(("container", "length"), [("", -1), ("builtins.list", 16)])
+def test_one_of_many_lists_in_a_list_is_not_what_a_program_must_bound(container: str, length: int) -> None:
+    steps = ("module __main__.t (Trainer)", ".kept (list, 14)", "[4] (list, 16)", "[...] (Agent)")
+
+    assert place_of_growth(steps, container, length) == "t.kept"
+
+
+def test_what_an_item_of_a_list_keeps_is_named_as_its_own() -> None:
+    steps = ("module __main__.t (Trainer)", ".agents (list, 16)", "[3] (Agent)", ".losses (list, 900)", "[...] float")
+
+    assert place_of_growth(steps) == "t.agents[3].losses"

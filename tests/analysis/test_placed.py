@@ -153,7 +153,9 @@ def test_a_single_look_names_where_about_as_much_lies_as_memory_grew_by() -> Non
     (finding,) = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [looks]))
 
     assert (finding.verdict, finding.kind, finding.holder) == ("leak", "objects", tuple(ROLLOUTS))
-    assert finding.summary.endswith("named from a single look at the end: about as much lies there as memory grew by")
+    assert finding.summary.endswith(
+        "named from a single look at the end: what it holds is about as much as memory grew by"
+    )
 
 
 BATCHES = ["module __main__.trainer (Trainer)", ".batches (list, 40)"]

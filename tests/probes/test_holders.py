@@ -452,7 +452,7 @@ class TestChoosing:
 
         assert "threading" in str(path)
 
-    @pytest.mark.parametrize("name", ["capacity", "max_size", "_maxlen", "buffer_size"])
+    @pytest.mark.parametrize("name", ["capacity", "cap", "max_size", "_maxlen", "buffer_size"])
     def test_declared_capacity_bounds_the_container(self, home, name):
         home.replay = types.SimpleNamespace(storage=[Item() for _ in range(10)], **{name: 40})
 

@@ -14,8 +14,9 @@ from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run
 from phaseprof.records import Evidence, Finding
 from phaseprof.report import build
-from phaseprof.report.findings import metric_text, slope_text
+from phaseprof.report.findings import slope_text
 from phaseprof.report.text import Style, text_width
+from phaseprof.report.words import metric_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -415,14 +416,13 @@ def test_a_clean_run_says_how_long_it_was_watched(leaky: ProcessRun) -> None:
 def test_a_short_run_without_findings_is_not_called_clean(leaky: ProcessRun) -> None:
     text = build.build_findings([], process=leaky).render(Style())
 
-    assert "Too short to judge: a verdict needs 6 generations or more, 5 were recorded." in text
+    assert "Too short to judge: a verdict needs 6 generations or more, and there were 5." in text
     assert "No leak" not in text
     assert "✅" not in text
 
 
 def test_no_address_is_printed_for_a_container() -> None:
-    assert metric_text("container/list@7f401e260300") == "container/list"
-    assert metric_text("watched/Env") == "watched/Env"
+    assert metric_words("container/list@7f401e260300") == "items in list"
 
 
 def test_too_short_is_not_clean(leak: Finding) -> None:
@@ -467,8 +467,8 @@ def test_evidence_leaves_out_what_merely_comes_with_a_leak(leak: Finding) -> Non
 
     text = build.build_findings([replace(leak, evidence=(*leak.evidence, *also, container))]).render(Style())
 
-    assert "watched/TradingEnvironment 18" in text
-    assert "container/list 80" in text
+    assert "TradingEnvironment objects: 18" in text
+    assert "items in list: 80" in " ".join(text.split())
     assert "RLock" not in text
 
 

@@ -11,8 +11,11 @@ from phaseprof.probes.holding.edges import LRU_CACHE
 from phaseprof.probes.holding.steps import lru_entries
 
 _CAPACITY_NAMES = frozenset(
-    {"capacity", "maxlen", "max_len", "max_length", "max_size", "maxsize", "buffer_size", "max_entries", "max_items"}
-)
+    {
+        "cap", "capacity", "maxlen", "max_len", "max_length", "max_size", "maxsize", "buffer_size", "max_entries",
+        "max_items",
+    }
+)  # fmt: skip
 # From here on a capacity says "as many as you like": the largest of a semaphore, which queues of processes declare.
 _NO_BOUND = 2**31 - 1
 

@@ -14,8 +14,8 @@ from phaseprof.report.access import ALLOCATED, devices_in, memory_point, series_
 from phaseprof.report.explained import BYTES_A_BLOCK
 from phaseprof.report.page.charts import Chart, change_words
 from phaseprof.report.page.thinning import thin
-from phaseprof.report.page.words import clauses
-from phaseprof.units import format_bytes, format_duration
+from phaseprof.report.words import clauses
+from phaseprof.units import format_bytes, format_estimate
 
 _MOST = 200  # generations drawn
 _DEVICE = (ALLOCATED, "/active_bytes", "/reserved_bytes")  # leaks of an accelerator, which has a limit of its own
@@ -45,7 +45,7 @@ class End:
     @property
     def short(self) -> str:
         """The limit and how far away it is, for a narrow screen."""
-        left = "" if self.seconds is None else f" in {format_duration(self.seconds)}"
+        left = "" if self.seconds is None else f" in {format_estimate(self.seconds)}"
         return f"limit {format_bytes(self.limit_bytes)}{left}"
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class End:
         if self.seconds is None:
             return limit
         at = f", at {self.clock}" if self.clock else ""
-        return f"{limit}, reached {format_duration(self.seconds)} after the last reading{at}"
+        return f"{limit}, reached {format_estimate(self.seconds)} after the last reading{at}"
 
 
 def areas_chart(process: ProcessRun, findings: Sequence[Finding]) -> Chart | None:

@@ -10,8 +10,8 @@ from phaseprof.recording.series import Series
 from phaseprof.report.access import GENERATION_END, bounds_text, devices_in, metrics_under, series_of, short_name
 from phaseprof.report.counts import CountsReport
 from phaseprof.report.page.thinning import thin
-from phaseprof.report.page.words import clauses, drawn_words, metric_words, plural, reading
 from phaseprof.report.rollout import RolloutReport
+from phaseprof.report.words import clauses, drawn_words, metric_words, plural, reading
 
 MOST_A_LINE = 300  # readings drawn of one line
 MAX_LINES = 12

@@ -14,7 +14,7 @@ from importlib.resources import files
 
 from phaseprof._version import __version__
 from phaseprof.report.page.markup import Html, element, join, json_text
-from phaseprof.report.page.words import plural
+from phaseprof.report.words import plural
 
 _SCRIPTS = ("draw.js", "charts.js", "flame.js", "blocks.js", "page.js")  # in this order: each uses those before it
 

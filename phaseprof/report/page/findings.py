@@ -8,8 +8,8 @@ from phaseprof.records import Evidence, Finding
 from phaseprof.report.findings import FindingEntry, FindingsReport, certainty_text, rule_text, slope_text
 from phaseprof.report.page.markup import Html, element, join
 from phaseprof.report.page.sparkline import sparkline
-from phaseprof.report.page.words import metric_words, reading
-from phaseprof.units import format_duration
+from phaseprof.report.words import metric_words, reading
+from phaseprof.units import format_estimate
 
 MAX_EVIDENCE = 3
 _TONE = {
@@ -82,7 +82,7 @@ def _facts(item: FindingEntry) -> Html:
     facts = [
         ("Growth", slope_text(finding)),
         ("Since", "" if item.since is None else f"{finding.slope_unit.partition('/')[2] or 'generation'} {item.since}"),
-        ("Memory ends in", "" if finding.eta_s is None else f"{format_duration(finding.eta_s)} at this rate"),
+        ("Memory ends in", "" if finding.eta_s is None else f"{format_estimate(finding.eta_s)} at this rate"),
         ("Allocated at", finding.site or ""),
         ("Known", certainty_text(finding.certainty)),
     ]

@@ -14,7 +14,7 @@ from phaseprof.recording.series import Sums
 from phaseprof.records import Finding
 from phaseprof.report.page.charts import Chart
 from phaseprof.report.page.markup import Html, element
-from phaseprof.report.page.words import is_bytes, metric_words, plural
+from phaseprof.report.words import is_bytes, metric_words, plural
 
 MOST_COLUMNS = 240
 # The colour scale ends where this share of the cells lies, so that one warm-up does not make all others pale.

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from phaseprof.recording.model import ProcessRun
 from phaseprof.report.access import ALLOCATED, GENERATION_END, count_generations, devices_in, metrics_under
-from phaseprof.report.page.words import metric_words, plural
 from phaseprof.report.summary import SummaryReport
 from phaseprof.report.text import times_text
+from phaseprof.report.words import metric_words, plural
 
 _DROPPED = "not measured"
 

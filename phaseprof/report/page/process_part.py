@@ -18,10 +18,10 @@ from phaseprof.report.page.markup import Html, element, join
 from phaseprof.report.page.part import Part
 from phaseprof.report.page.source import sites_of, source_block
 from phaseprof.report.page.trend import trend_chart
-from phaseprof.report.page.words import drawn_words, plural
 from phaseprof.report.phases import build_phases
 from phaseprof.report.run import ProcessHeader, ProcessSection
 from phaseprof.report.summary import SummaryReport
+from phaseprof.report.words import drawn_words, plural
 from phaseprof.units import format_duration
 
 MAX_COUNTS = 12  # charts of watched classes

@@ -13,7 +13,7 @@ from phaseprof.report.page.charts import Chart
 from phaseprof.report.page.flame import flame_view
 from phaseprof.report.page.markup import Html, element, join
 from phaseprof.report.page.source import Site, editor_link
-from phaseprof.report.page.words import capital, plural
+from phaseprof.report.words import capital, plural
 from phaseprof.units import format_bytes, format_signed_bytes
 
 _STACKS = 6  # written out in full

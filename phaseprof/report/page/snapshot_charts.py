@@ -9,8 +9,8 @@ from phaseprof.analysis.snapshots.frames import site
 from phaseprof.analysis.snapshots.lines import GrowthLine
 from phaseprof.analysis.snapshots.series import DeviceSeries
 from phaseprof.report.page.charts import MAX_LINES, Chart, line
-from phaseprof.report.page.words import capital, clauses, drawn_words
 from phaseprof.report.snapshots_tables import counter_name, place_words, signed
+from phaseprof.report.words import capital, clauses, drawn_words
 from phaseprof.units import format_signed_bytes
 
 MAX_SCALARS = 40  # TensorBoard tags that can be chosen

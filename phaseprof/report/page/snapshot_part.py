@@ -18,7 +18,6 @@ from phaseprof.report.page.markup import Html, element, join, table
 from phaseprof.report.page.part import Part
 from phaseprof.report.page.snapshot_blocks import blocks_flame, full_stacks, timeline_chart
 from phaseprof.report.page.tables import bars, cut_table
-from phaseprof.report.page.words import capital, plural
 from phaseprof.report.snapshots_tables import (
     FLOOR_WORDS,
     ONE_WORDS,
@@ -37,6 +36,7 @@ from phaseprof.report.snapshots_tables import (
     span_words,
     unit_words,
 )
+from phaseprof.report.words import capital, plural
 from phaseprof.units import format_bytes
 
 MAX_ROWS = 24

@@ -15,11 +15,11 @@ from phaseprof.report.large import LargeObjectsReport
 from phaseprof.report.page.markup import Html, element, join, table
 from phaseprof.report.page.source import editor_link, sites_of
 from phaseprof.report.page.sparkline import sparkline
-from phaseprof.report.page.words import plural
 from phaseprof.report.phases import PhasesReport, format_duration_short
 from phaseprof.report.sums import SumEntry, title, words
 from phaseprof.report.text import count_text
 from phaseprof.report.tracked import TrackedReport
+from phaseprof.report.words import plural
 from phaseprof.units import format_bytes, format_decimal_bytes, format_duration, format_signed_bytes
 
 MAX_ROWS = 40

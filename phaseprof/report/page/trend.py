@@ -12,7 +12,7 @@ from phaseprof.recording.series import Series
 from phaseprof.report.access import GENERATION_END
 from phaseprof.report.page.charts import Chart, change_words
 from phaseprof.report.page.thinning import thin_generations
-from phaseprof.report.page.words import clauses, drawn_words, is_bytes, metric_words, plural
+from phaseprof.report.words import clauses, drawn_words, is_bytes, metric_words, plural
 
 # Readings drawn of all metrics of a process, 15 bytes each in the file; of the one that is shown first a third of them,
 # which is one for each column of pixels.

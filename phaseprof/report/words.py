@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from phaseprof.report.access import short_name
-from phaseprof.report.findings import value_text
+from phaseprof.report.text import count_text
+from phaseprof.units import format_bytes, rate_text
 
 _WORDS = {
     "anonymous_bytes": "Private memory (anonymous)",
@@ -15,8 +16,10 @@ _WORDS = {
     "arrays_bytes": "numpy arrays",
     "arrays_count": "numpy arrays (count)",
     "python_blocks": "Python heap blocks",
-    "malloc_in_use_bytes": "malloc: in use",
-    "malloc_free_bytes": "malloc: free inside the heap",
+    "malloc_in_use_bytes": "Memory in use (malloc)",
+    "malloc_free_bytes": "Free memory inside the heap (malloc)",
+    "items_per_s": "Items a second",
+    "generation_seconds": "Time of a generation",
     "graph_nodes": "autograd nodes kept",
     "graph_bytes": "bytes saved in autograd graphs",
     "n_objects": "Python objects",
@@ -81,8 +84,16 @@ def is_bytes(metric: str) -> bool:
 
 
 def reading(metric: str, value: float) -> str:
-    """Write a reading in its unit."""
-    return value_text(metric, value)
+    """Write a reading in the unit that its metric's name says.
+
+    >>> reading("rss_bytes", 2048.0), reading("items_per_s", 223921.4), reading("watched/Env", 3.0)
+    ('2.00 KiB', '223,900', '3')
+    """
+    if metric == "items_per_s":
+        return rate_text(value)
+    if metric == "generation_seconds":
+        return f"{value:.3g} s"
+    return format_bytes(value) if is_bytes(metric) else count_text(value)
 
 
 def plural(n: int, noun: str) -> str:
