@@ -6,6 +6,7 @@ found already accounts for it; where both belong together, the counter's kind an
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -54,6 +55,10 @@ COUNTED = (
 NATIVE = ("malloc_in_use_bytes", "anonymous_bytes", "rss_bytes")
 # Resident memory must have grown by this much to be blamed while malloc's own count stands still (mapped by hand).
 MAPPED_LEAST_BYTES = 32 * 1024.0 * 1024.0
+# What Python keeps of one child, thread or open file, at most: an open text file has two buffers of 8 KiB.
+COUNTED_BYTES = 32 * 1024.0
+# Where a device's memory leaks, a place that brought more than this many times what the host's grew by is the device's.
+PART_OF_HOST = 2.5
 # Of a rise, what private memory must still change by in a phase, lately, for the phase to bring it.
 LASTING = 0.1
 
@@ -111,14 +116,23 @@ def counter_causes(
 
 
 def is_explained(leak: Finding, counted: Sequence[Finding]) -> bool:
-    """Whether a leak of objects is told already by a counter's finding that took its holder."""
+    """Whether a leak of objects is told already by a counter's finding that took its holder.
+
+    Objects that came with a counter only because they are as many may be another leak: what is more than a counted
+    thing takes is told by itself.
+    """
     return any(
-        (leak.holder and leak.holder == f.holder)
+        (leak.holder and leak.holder == f.holder and not _is_more(leak, f))
         or leak.subject in COMPANIONS.get(f.kind, ())
         or leak.kind == f.kind == "garbage"
         or (leak.kind == "container" and leak.holder and leak.holder[0].startswith(REGISTRIES.get(f.kind, ())))
         for f in counted
     )
+
+
+def _is_more(leak: Finding, counted: Finding) -> bool:
+    """Whether objects take more than the children, threads or files do that they come with."""
+    return not counted.metric.endswith("_bytes") and leak.bytes_slope > COUNTED_BYTES * counted.slope
 
 
 def _companion(
@@ -257,8 +271,7 @@ def _has_risen(symptom: Symptom) -> float:
 def explained_memory(process: ProcessRun, symptoms: Mapping[str, Symptom], horizon: Horizon) -> list[Finding]:
     """Memory that the exact counters leak, by the places that two looks charged it to, and what is left of it.
 
-    Empty where it does not leak by what would be felt, or no place brought a good part of that; and where a device's
-    memory leaks, of which a place on the host has the least part.
+    Empty where it does not leak by what would be felt, or no place brought a good part of that.
 
     Args:
         process: the recording.
@@ -266,30 +279,44 @@ def explained_memory(process: ProcessRun, symptoms: Mapping[str, Symptom], horiz
         horizon: when memory runs out.
     """
     memory = leaking_memory(symptoms) or _resident(process, symptoms)
-    if memory is None or any(map(_is_on_device, symptoms.values())):
+    if memory is None:
         return []
     symptom = memory.symptom
     if not horizon.is_felt(memory.rate, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key):
         return []
     phase = _phase_of(process, symptom)
+    most = PART_OF_HOST * memory.rate if any(map(_is_on_device, symptoms.values())) else math.inf
     told, found = max(
-        ((told, explain(process, told, memory, horizon, phase)) for told in measured_looks(process)),
+        ((told, explain(process, told, memory, horizon, phase, most=most)) for told in measured_looks(process)),
         key=lambda pair: min(memory.rate, sum(finding.bytes_slope for finding in pair[1])),
         default=(None, []),
     )
     if told is None or not found:
         return []
-    left = rest_of(told, symptoms, memory)
-    is_felt = horizon.is_felt(left, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key)
-    if left < SHARE * memory.rate or not is_felt or symptom.key == "python_blocks":
+    rest = _rest(process, told, symptoms, memory, horizon)
+    owns_more = any(finding.kind == "autograd graph" for finding in found)  # memory that no look sees
+    if most < math.inf or rest is None or owns_more:
         return found
-    is_graph = any(finding.kind == "autograd graph" for finding in found)
-    if is_graph or is_collected_in_time(process, memory.grown_by(process)):
-        return found  # they own memory that no look sees
+    return found if is_collected_in_time(process, memory.grown_by(process)) else [*found, rest]
+
+
+def _rest(
+    process: ProcessRun, told: fmt.Places, symptoms: Mapping[str, Symptom], memory: Memory, horizon: Horizon
+) -> Finding | None:
+    """Native memory: what is left when places are taken off, where that is a good part, and would be felt.
+
+    What a block of Python's own allocator takes is an estimate, so no more than malloc's own growth is native.
+    """
+    symptom, left = memory.symptom, rest_of(told, symptoms, memory)
+    if symptom.key == "python_blocks":
+        symptom, left = symptoms.get(NATIVE[0], symptom), min(left, memory.rate - memory.blocks_rate)
+    is_felt = horizon.is_felt(left, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key)
+    if left < SHARE * memory.rate or not is_felt:
+        return None
     known_as = "native" if told.libraries else "unseen"
     rest = replace(_plain(process, symptom, "native", horizon), eta_s=horizon.seconds_left(left), bytes_slope=left)
     rest = replace(rest, advice=advise(known_as, None, ()), slope=left)
-    return [*found, replace(rest, summary=summarise(rest, left, known_as=known_as))]
+    return replace(rest, summary=summarise(rest, left, known_as=known_as))
 
 
 def without_companions(explained: Sequence[Finding], counted: Sequence[Finding]) -> list[Finding]:

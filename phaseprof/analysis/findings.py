@@ -70,9 +70,10 @@ def find_leaks(
     horizon = Horizon(process)
     explained = explained_memory(process, symptoms, horizon)
     causes = join({key: s for key, s in symptoms.items() if _is_followed(s)})
-    if explained:  # places say what memory grew by: of what was counted, only what the user watches adds to that
+    if explained:  # places say what memory grew by: what the user watches, and a device's tensors, add to that
         told = {finding.subject for finding in explained}
-        causes = [cause for cause in causes if cause.subjects() & (process.watches.keys() - told)]
+        asked = process.watches.keys() - told
+        causes = [cause for cause in causes if cause.subjects() & asked or _is_on_device(cause)]
     followed = [c for c in causes if c.of_kind("count/", "watched/", "graph_") and _was_followed(c)]
     causes = [c for c in causes if not (followed and _is_sampled_memory(c))]
     found: list[Finding] = []
@@ -103,6 +104,11 @@ def _is_followed(symptom: Symptom) -> bool:
     if symptom.key.startswith("untracked/"):  # of others a container tells, or the counters of the allocators
         return symptom.is_held
     return symptom.key.startswith(("count/", "watched/", "storages/", "container/", "arrays_bytes", "graph_"))
+
+
+def _is_on_device(cause: Cause) -> bool:
+    """Whether tensors on a device grow, which take none of the host's memory."""
+    return any(s.key.startswith("storages/") and not s.key.startswith("storages/cpu") for s in cause.symptoms.values())
 
 
 def _steady_types(process: ProcessRun) -> frozenset[str]:

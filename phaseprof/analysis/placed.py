@@ -225,7 +225,8 @@ def _grows_in_its_items(place: fmt.Place, since: int, turns: int) -> bool:
 
 
 def explain(
-    process: ProcessRun, told: fmt.Places, memory: Memory, horizon: Horizon, phase: str | None
+    process: ProcessRun, told: fmt.Places, memory: Memory, horizon: Horizon, phase: str | None, *,
+    most: float = math.inf,
 ) -> list[Finding]:
     """Return a finding for each place that brought a fifth or more of what memory leaks, and one for the rest.
 
@@ -235,8 +236,9 @@ def explain(
         memory: what leaks.
         horizon: whether a part would be felt, and when memory ends.
         phase: the one in which memory rises, for what was not followed from birth.
+        most: bytes a generation that a place may have brought: more is not of this memory.
     """
-    every = shares(told)
+    every = [share for share in shares(told) if share.bytes_slope <= most]
     graphs = [share for share in every if share.kind == "autograd graph"]
     if any(share.holder for share in graphs):  # what C++ alone holds, such as saved parameters, the graphs have saved
         every = [share for share in every if share.holder or share.kind != "tensors"]

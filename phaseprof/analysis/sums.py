@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from phaseprof.analysis.counters import torch_name
-from phaseprof.analysis.placed import name_growth
+from phaseprof.analysis.placed import measured_looks, name_growth
 from phaseprof.analysis.symptoms import AT, judge_metric
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
@@ -107,17 +107,23 @@ def _sum(process: ProcessRun, counter: str, metrics: Sequence[str], level: Calla
     total = round(level(last) - level(first))
     if total <= 0:
         return None
-    told = process.places
-    if told is None or told.since >= told.g:
+    told = _look(process)
+    if told is None:
         return GrowthSum(counter, first, last, total, (Part(UNSEEN, total),))
     seen = round(level(told.g) - level(told.since))
     parts = list(_places(told, seen))
     kept = _kept_by_malloc(process, told) if counter == RESIDENT else 0
     if kept:
         parts.append(Part(FRAGMENTATION, kept))
-    native = seen - told.bytes - kept
-    parts.append(Part(NATIVE, native))
-    return GrowthSum(counter, first, last, total, (*parts, Part(UNSEEN, total - seen)))
+    beyond = seen - told.bytes - kept  # libraries' own is among it where the look left them out
+    native = (Part(NATIVE, beyond),) if told.libraries else ()
+    unseen = Part(UNSEEN, total - seen + (0 if native else beyond))
+    return GrowthSum(counter, first, last, total, (*parts, *native, unseen))
+
+
+def _look(process: ProcessRun) -> fmt.Places | None:
+    """The look that was compared with one longest before it; at all of the heap, of two alike."""
+    return max(measured_looks(process), key=lambda told: (told.g - told.since, told.libraries), default=None)
 
 
 def _window(process: ProcessRun, metrics: Sequence[str]) -> tuple[int, int] | None:
@@ -126,11 +132,10 @@ def _window(process: ProcessRun, metrics: Sequence[str]) -> tuple[int, int] | No
     leaks = [(series, found) for series, found in judged if found is not None and found.verdict == "leak"]
     if not leaks:
         return None
-    told = process.places
-    is_looked = told is not None and told.since < told.g
-    begins = [found.since or 0 for _, found in leaks] + ([told.since] if told is not None and is_looked else [])
+    told = _look(process)
+    begins = [found.since or 0 for _, found in leaks] + ([] if told is None else [told.since])
     ends = [series.generations[-1 - found.ending] for series, found in leaks]
-    return min(begins), max([*ends, *([told.g] if told is not None and is_looked else [])])
+    return min(begins), max([*ends, *([] if told is None else [told.g])])
 
 
 def _places(told: fmt.Places, seen: int) -> Iterator[Part]:

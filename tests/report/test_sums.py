@@ -31,7 +31,7 @@ def row(at: int, n_bytes: int) -> fmt.Place:
 
 def run(
     sizes: list[int], *, came: int, since: int = 5, looked: int = 25, malloc: float = MIB, blocks: float = 0,
-    free: float = 0, resident: float = 0, device: float = 0, seen: float | None = None,
+    free: float = 0, resident: float = 0, device: float = 0, seen: float | None = None, libraries: bool = True,
 ) -> ProcessRun:  # fmt: skip
     """Counters that rise by so much a generation, and two looks that found places of these sizes."""
     process = ProcessRun()
@@ -42,7 +42,8 @@ def run(
     for g in range(LAST + 1):
         process.add(fmt.Metrics(g, g, {name: 1e8 + rate * g for name, rate in rates.items() if rate is not None}, AT))
     if sizes:
-        process.add(fmt.Places(looked, looked, since, came, [row(at, n) for at, n in enumerate(sizes)]))
+        rows = [row(at, n) for at, n in enumerate(sizes)]
+        process.add(fmt.Places(looked, looked, since, came, rows, libraries=libraries))
     return process
 
 
@@ -68,12 +69,13 @@ def check(one: GrowthSum) -> None:
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.integers(1, 10**9), max_size=4), st.integers(-(10**8), 10**9), st.integers(0, 15), st.integers(16, 29),
-    st.floats(0, 1e7), st.floats(0, 1e5), st.floats(-1e5, 1e6), st.floats(0, 1e7),
+    st.floats(0, 1e7), st.floats(0, 1e5), st.floats(-1e5, 1e6), st.floats(0, 1e7), st.booleans(),
 )  # fmt: skip
-def test_parts_always_add_up(sizes, came, since, looked, malloc, blocks, free, resident) -> None:
+def test_parts_always_add_up(sizes, came, since, looked, malloc, blocks, free, resident, libraries) -> None:
     process = run(
-        sizes, came=came, since=since, looked=looked, malloc=malloc, blocks=blocks, free=free, resident=resident
-    )
+        sizes, came=came, since=since, looked=looked, malloc=malloc, blocks=blocks, free=free, resident=resident,
+        libraries=libraries,
+    )  # fmt: skip
 
     for one in growth_sums(process, LEAK):
         check(one)
@@ -92,6 +94,13 @@ def test_without_two_looks_all_of_it_was_not_looked_at() -> None:
 
     check(one)
     assert [part.kind for part in one.parts] == ["not looked at"]
+
+
+def test_what_libraries_hold_was_not_looked_at_where_the_look_left_them_out() -> None:
+    (one,) = growth_sums(run([MIB], came=MIB, libraries=False), LEAK)
+
+    check(one)
+    assert [part.kind for part in one.parts] == ["place", "other places", "not looked at"]
 
 
 def test_a_healthy_run_has_no_sums() -> None:
