@@ -49,19 +49,31 @@ def hypothesis_is_set_up() -> None:
 
 
 @pytest.fixture(autouse=True)
-def hygiene(request: pytest.FixtureRequest) -> Iterator[None]:
+def hygiene() -> Iterator[None]:
     """Fail a test that leaves gc, tracing or a thread of ours in another state than before.
 
     Profilers that a test makes are closed by the test; the default one may be kept, so what is compared is the change.
     """
-    before, threads, n_frozen = process_state(), own_threads(), gc.get_freeze_count()
+    before, threads = process_state(), own_threads()
     yield
     after = process_state()
-    # What was frozen before the test may die.
-    assert gc.get_freeze_count() <= n_frozen or "small_heap" in request.fixturenames, "the test left objects frozen"
     changed = [f"{name}: {before[name]!r} -> {after[name]!r}" for name in before if before[name] != after[name]]
     assert not changed, f"the test left process-wide state changed: {'; '.join(changed)}"
     assert not own_threads() - threads, "the test left a thread of phaseprof running; close the profiler"
+
+
+class Frozen:
+    """How many objects the tests themselves have frozen, which grow fewer as some die."""
+
+    n = 0
+
+
+@pytest.fixture(autouse=True, scope="module")
+def nothing_stays_frozen() -> Iterator[None]:
+    """Fail a file whose tests leave objects frozen; once a file, since counting them walks over all of them."""
+    Frozen.n = gc.get_freeze_count()
+    yield
+    assert gc.get_freeze_count() <= Frozen.n, "a test of this file left objects frozen"
 
 
 @pytest.fixture
@@ -69,3 +81,4 @@ def small_heap() -> None:
     """Take what the tests before this one made out of the collector's lists, so that many looks take no time."""
     gc.collect()
     gc.freeze()
+    Frozen.n = gc.get_freeze_count()
