@@ -228,8 +228,8 @@ ADVICE = {
     "threads": "Shut executors and threads down after use (with ThreadPoolExecutor(...) as pool:, or shutdown()).",
     "shared memory": "Close and unlink each segment when its reader is done.",
     "throughput": "Look for work that becomes more with each generation, such as a list that is searched.",
-    "fragmentation": "Freed memory stays with the allocator: MALLOC_ARENA_MAX=2, malloc_trim(0), or another "
-    "allocator; it is no leak.",
+    "fragmentation": "Freed memory stays with the allocator, since little that is kept lies between it: clear or bound "
+    "{place}, or give freed memory back with malloc_trim(0), MALLOC_ARENA_MAX=2 or another allocator.",
 }  # fmt: skip
 
 
@@ -336,6 +336,8 @@ def _name_subject(finding: Finding, known_as: str | None) -> tuple[str, bool]:
         return "Memory of child processes", False
     words, is_plural = _BY_KIND[known_as or kind]
     words = words[0].upper() + words[1:]
+    if kind == "fragmentation" and subject:
+        return f"{words} between {_PLURALS.get(subject, f'{subject} objects')} that stay", is_plural
     if kind == "garbage" and subject:
         return f"{words} of {_PLURALS.get(subject, subject)}", is_plural
     if kind in _BEGUN:

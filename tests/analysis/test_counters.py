@@ -508,3 +508,34 @@ def test_resident_memory_speaks_for_memory_in_use_that_was_read_seldom(in_use: f
         process.add(fmt.Metrics(g, g, {"malloc_in_use_bytes": 1e8 + in_use * g}))
 
     assert ("native" in kinds(process)) is is_told
+
+
+@pytest.mark.parametrize(
+    ("in_use", "free", "kinds"),
+    [
+        (rising(20_000, 1e8), rising(4 * MIB), ["fragmentation"]),  # little stays, and pins what is freed around it
+        (1e8, rising(4 * MIB), []),  # nothing stays: it will be used again
+        (rising(20_000, 1e8), lambda g: 4 * MIB * min(g, 6), []),  # it is used again
+        (rising(20_000, 1e8), 1e6, ["native"]),  # pages that malloc knows nothing of
+    ],
+)
+def test_little_that_stays_pins_freed_memory(in_use: Curve, free: Curve, kinds: list[str]) -> None:
+    process = record({
+        "malloc_in_use_bytes": in_use, "malloc_free_bytes": free, "anonymous_bytes": rising(4 * MIB, 2e8),
+    })  # fmt: skip
+
+    assert [finding.kind for finding in find_leaks(process) if finding.verdict == "leak"] == kinds
+
+
+def test_what_pins_freed_memory_is_named() -> None:
+    items = [("app.Loss", LAST, 20_000 * LAST)]
+    place = fmt.Place(["module app", ".losses (list, 19)"], "list", 1, 20_000 * (LAST - 3), 0, items, [])
+    process = record({
+        "malloc_in_use_bytes": rising(20_000, 1e8), "malloc_free_bytes": rising(4 * MIB),
+        "anonymous_bytes": rising(4 * MIB, 2e8),
+    })  # fmt: skip
+    process.add(fmt.Places(LAST, LAST, 3, place.bytes, [place]))
+    (finding,) = find_leaks(process)
+
+    assert (finding.kind, finding.subject, finding.holder[-1]) == ("fragmentation", "Loss", ".losses (list, 19)")
+    assert finding.summary.startswith("Freed memory that the allocator keeps between Loss objects that stay leaks: +4.0")
