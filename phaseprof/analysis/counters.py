@@ -102,7 +102,7 @@ def counter_causes(
         share = companion(process, kind, rate) if objects is None else None
         told = _asked_about(process, kind) if objects is None and share is None else None
         if share is not None:
-            seen = Certainty(holder="measured" if is_measured(process.places) else "seen once")
+            seen = Certainty(holder="measured" if measured_looks(process) else "seen once")
             plain = replace(plain, subject=_better(share.subject, subject), holder=share.holder, certainty=seen)
         if told is not None:
             plain = replace(plain, subject=_better(told.subject.rpartition(".")[2], subject), holder=tuple(told.steps))

@@ -7,7 +7,7 @@ counter's growth: each part of a fifth or more is a finding, so that a small lea
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -43,6 +43,8 @@ SAVED = 0.1
 SHARE = 0.2
 # Fewer objects a generation are weighed: a few that grow are no growth in number.
 COUNTED = 0.5
+# Kinds of growth whose objects may each hold one of what a counter counts, such as a tensor in shared memory a file.
+COUNTABLE = frozenset({"objects", "tensors", "arrays"})
 # Of the run, the part after which a container must have been full for its growth not to be the filling of it.
 LONG_FULL = 0.5
 # What lists, dicts and sets that carry nothing of note must have brought so far: libraries' caches come to less.
@@ -50,6 +52,8 @@ CONTAINERS_BYTES = 64 * 1024.0
 # Containers whose table grows and shrinks by steps, whatever they hold.
 HASHED = frozenset({"dict", "set", "frozenset", "OrderedDict", "defaultdict", "Counter"})
 _UNREACHABLE, _OUTSIDE = "unreachable", "outside Python"
+# How a path to the values of context variables begins.
+_CONTEXT = (_OUTSIDE, "(Context)", "(hamt)")
 # Under which name the survivors of a kind are filed.
 _FILED = {"tensors": "storages", "arrays": "arrays", "autograd graph": "graph"}
 # Where the standard library keeps what a counter counts: such a table grows with it, and a thread holds itself.
@@ -195,7 +199,7 @@ def _was_rehashed(place: fmt.Place) -> bool:
 
 def _share(place: fmt.Place, since: int, turns: int) -> Share:
     kind, subject, type_name = name_growth(place)
-    holder = () if place.steps[0] in (_UNREACHABLE, _OUTSIDE) else tuple(place.steps)
+    holder = _holder(place.steps)
     objects: dict[str, float] = {}
     for name, n, _ in (*place.direct, *place.inside):
         objects[name] = max(objects.get(name, 0.0), n / turns)
@@ -205,6 +209,16 @@ def _share(place: fmt.Place, since: int, turns: int) -> Share:
     rehashed = _was_rehashed(place)
     came = max((n for _, n, _ in (place.direct if holder else (*place.direct, *place.inside))), default=0)
     return Share(kind, subject, type_name, holder, *slopes, objects, is_plain, bound, place.length, rehashed, came)
+
+
+def _holder(steps: Sequence[str]) -> tuple[str, ...]:
+    """Return the path to a place; empty where nothing in Python leads to it.
+
+    Values of context variables lie in tables of the running context, which only the thread's own state in C refers to.
+    """
+    if tuple(steps[:3]) == _CONTEXT:
+        return "contextvars (Context)", *(step for step in steps[3:] if not step.startswith("(hamt"))
+    return () if steps[0] in (_UNREACHABLE, _OUTSIDE) else tuple(steps)
 
 
 def _grows_in_its_items(place: fmt.Place, since: int, turns: int) -> bool:
@@ -370,14 +384,14 @@ def companion(process: ProcessRun, kind: str, rate: float) -> Share | None:
         kind: that of the counter's findings.
         rate: by how much it grows a generation.
     """
-    registries = REGISTRIES.get(kind, ())
-    every = [one for one in shares(process.places) if one.holder and not one.holder[0].startswith(registries)]
+    registries, told = REGISTRIES.get(kind, ()), next(iter(measured_looks(process)), process.places)
+    every = [one for one in shares(told) if one.holder and not one.holder[0].startswith(registries)]
     known = max(every, key=lambda one: _n_known(one, kind), default=None)
     if known is not None and _n_known(known, kind) > 0:
         return known
-    if not is_measured(process.places):
+    if not is_measured(told):
         return None  # as many objects are many a place's, where nothing says that they came
-    alike = (one for one in every if one.kind == "objects" and comes_with(rate, one.objects.get(one.type_name, 0.0)))
+    alike = (one for one in every if one.kind in COUNTABLE and comes_with(rate, one.objects.get(one.type_name, 0.0)))
     return next(alike, None)
 
 

@@ -538,4 +538,4 @@ def test_what_pins_freed_memory_is_named() -> None:
     (finding,) = find_leaks(process)
 
     assert (finding.kind, finding.subject, finding.holder[-1]) == ("fragmentation", "Loss", ".losses (list, 19)")
-    assert finding.summary.startswith("Freed memory that the allocator keeps between Loss objects that stay leaks: +4.0")
+    assert finding.summary.startswith("Freed memory that the allocator keeps between Loss objects that stay leaks")

@@ -297,3 +297,20 @@ def test_a_dict_of_text_is_named_where_blocks_of_pythons_own_come_with_its_table
     process = record({"python_blocks": rising(5000, 6e5)}, [fmt.Places(0, LAST, LAST - 10, 10 * MIB, [table])])
 
     assert [(f.kind, f.subject, f.holder) for f in find_leaks(process)] == [("container", "dict", tuple(ROLLOUTS))]
+
+
+def test_context_variables_hold_what_lies_in_the_running_context() -> None:
+    steps = ["outside Python", "(Context)", "(hamt)", "(hamt_bitmap_node)", "(Span)"]
+    ((kind, subject, *holder),) = run(place(steps=steps, direct=(("app.Span", 10, 9 * MIB),)))
+
+    assert (kind, subject, holder) == ("objects", "Span", ["contextvars (Context)", "(Span)"])
+
+
+def test_tensors_that_are_as_many_as_open_files_hold_them() -> None:
+    tensors = [("torch.Tensor", 40, 4 * MIB)]
+    row = fmt.Place(ROLLOUTS, "list", 1, 4 * MIB, 0, [("list", 10, 4 * MIB)], tensors)
+    look = fmt.Places(0, LAST, LAST - 10, 4 * MIB, [row])
+    process = record({"descriptors": lambda g: 9 + 4 * g}, [look])
+    (finding,) = find_leaks(process)
+
+    assert (finding.kind, finding.subject, finding.holder) == ("descriptors", "Tensor", tuple(ROLLOUTS))
