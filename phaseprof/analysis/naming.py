@@ -280,6 +280,7 @@ _BY_KIND = {
     "descriptors": ("file descriptors", True), "threads": ("threads", True), "shared memory": ("shared memory", False),
     "throughput": ("throughput", False),
 }  # fmt: skip
+_MOMENTS = ("after ", "before ", "end of ", "start of ")
 _BEGUN = {"children": "started", "threads": "started", "descriptors": "opened", "shared memory": "created"}
 # A verdict as a verb, of one thing and of several.
 _VERBS = {
@@ -317,6 +318,8 @@ def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = No
 
 def phase_words(phase: str) -> str:
     """Say in which phase."""
+    if phase.startswith(_MOMENTS):  # an interval of a log bears the name of the checkpoint that ends it
+        return f"up to '{phase}'"
     return "outside any phase" if phase == OUTSIDE else f"in {phase}"
 
 

@@ -21,6 +21,7 @@ from phaseprof.analysis.naming import (
     unit_words,
 )
 from phaseprof.analysis.symptoms import Symptom
+from phaseprof.recording.model import OUTSIDE
 from phaseprof.records import KINDS, VERDICTS, Finding
 
 EPISODES = "count/user.Episode"
@@ -370,3 +371,11 @@ def test_bytes_are_told_once() -> None:
     told = summarise(finding(slope=65536.0, slope_unit="bytes/generation"), 65536)
 
     assert told == "Episode created in train leaks: +64.00 KiB a generation"
+
+
+@pytest.mark.parametrize(
+    ("phase", "words"),
+    [("train", "in train"), (OUTSIDE, "outside any phase"), ("after collect", "up to 'after collect'")],
+)
+def test_where_memory_is_created_is_said_of_phases_and_of_moments(phase: str, words: str) -> None:
+    assert f"Episode created {words} leaks: " in summarise(finding(phase=phase), 65536)

@@ -166,11 +166,18 @@ def test_000_14_growth_an_epoch() -> None:
     assert "(1.00 MB/epoch)" in str(profiler.report())
 
 
-def test_000_15_the_warning_names_what_grows_over_the_threshold() -> None:
+def test_000_15_the_warning_names_what_grows_over_the_threshold(capsys: pytest.CaptureFixture[str]) -> None:
+    profiler = Profiler.from_config({"memory_report_interval": 5})
     replay: list[bytearray] = []
-    profiler = tracked("replay", lambda: replay, 8, lambda _: replay.append(bytearray(6_000_000)))
+    profiler.track("replay", lambda: replay)
+    profiler.track("policy_store", lambda: 7)
+    generations(profiler, range(10), rollout=lambda _: replay.append(bytearray(6_000_000)))
+    in_time = capsys.readouterr().out
+    profiler.close()
 
-    assert "WARNING: Potential memory leaks detected in: ['replay']" in str(profiler.report())
+    warning = "WARNING: Potential memory leaks detected in: ['replay']"
+    assert in_time.count(warning) == 2  # in each periodic report, not only at the end
+    assert warning in str(profiler.report())
 
 
 def test_000_16_what_levelled_off_is_not_warned_about() -> None:
@@ -198,10 +205,10 @@ from phaseprof import Profiler
 from seed_programs import generations
 states, profiler = {}, Profiler(budget=None)
 generations(profiler, range(12), rollout=lambda t: states.update({t: [float(i) for i in range(30_000)]}))
-print(*[(found.verdict, found.phase) for found in profiler.findings()])
+print(*[(found.verdict, found.phase, found.holder[0].partition(" (")[0]) for found in profiler.findings()])
 """
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=HERE, env=ENVIRONMENT, capture_output=True, text=True, timeout=60, check=False
     )
 
-    assert done.stdout.strip() == "('leak', 'rollout')", done.stderr
+    assert done.stdout.strip() == "('leak', 'rollout', 'module __main__.states')", done.stderr

@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import psutil
 import pytest
 from seed_programs import MIB, DDPGAgent, ReplayBuffer, TradingEnvironment, generations, nothing, run_on_device
 
@@ -66,14 +67,20 @@ def test_001_03_watched_classes_are_counted_under_the_default_budget(profiler: P
 
 def test_001_04_lists_dicts_arrays_and_tensors(profiler: Profiler) -> None:
     np, torch = pytest.importorskip("numpy"), pytest.importorskip("torch")
-    arrays, tensors = [np.zeros(3) for _ in range(50)], [torch.zeros(3) for _ in range(40)]
 
-    snapshot = profiler.log_memory("baseline", show_objects=True)
-    counts = {one["name"]: one["count"] for one in snapshot.to_dict()["common"]}  # type: ignore[union-attr, index]
+    def counts() -> dict[str, int]:
+        common = profiler.log_memory("baseline", show_objects=True).to_dict()["common"]
+        return {one["name"]: one["count"] for one in common}  # type: ignore[union-attr, index]
 
-    assert counts["Lists"] > 0 and counts["Dicts"] > 0
-    assert counts["NumPy arrays"] >= len(arrays)
-    assert counts["PyTorch Tensors"] >= len(tensors)
+    before = counts()
+    lists, dicts = [[n] for n in range(3_000)], [{"n": [n]} for n in range(2_000)]
+    arrays, tensors = [np.zeros(3) for _ in range(1_000)], [torch.zeros(3) for _ in range(500)]
+    after = counts()
+
+    more = {name: after[name] - before[name] for name in after}
+    wanted = (len(lists) + len(dicts), len(dicts), len(arrays), len(tensors))
+    assert tuple(more) == ("Lists", "Dicts", "NumPy arrays", "PyTorch Tensors")
+    assert tuple(more.values()) == pytest.approx(wanted, abs=50)  # a few of the process's own come and go
 
 
 def test_001_05_the_largest_objects(profiler: Profiler) -> None:
@@ -173,14 +180,15 @@ def test_001_14_counts_that_are_right_are_called_good(profiler: Profiler) -> Non
 
 
 def test_001_15_arrays_and_tensors_change_too(profiler: Profiler) -> None:
-    np = pytest.importorskip("numpy")
+    np, torch = pytest.importorskip("numpy"), pytest.importorskip("torch")
     profiler.log_memory("before", show_objects=True)
-    arrays = [np.zeros(3) for _ in range(60)]
+    made = [np.zeros(3) for _ in range(60)], [torch.zeros(3) for _ in range(30)]
     profiler.log_memory("after", show_objects=True)
 
     changes = {c["name"]: c for c in profiler.growth().to_dict()["counts"]}  # type: ignore[union-attr, index]
 
-    assert changes["ndarray"]["current"] - changes["ndarray"]["baseline"] >= len(arrays)
+    for name, kind in zip(("ndarray", "Tensor"), made, strict=True):
+        assert changes[name]["current"] - changes[name]["baseline"] == len(kind)
 
 
 def test_001_16_the_final_summary_has_every_part(profiler: Profiler) -> None:
@@ -296,4 +304,6 @@ def test_001_28_a_run_that_is_resumed_keeps_its_numbers(leaking: Path, capsys: p
 
 
 def test_001_29_memory_is_read_with_what_the_base_install_has(profiler: Profiler) -> None:
-    assert profiler.snapshot("now").to_dict()["process"]["rss_bytes"] > MIB  # type: ignore[index, operator]
+    told = profiler.snapshot("now").to_dict()["process"]["rss_bytes"]  # type: ignore[index]
+
+    assert told == pytest.approx(psutil.Process().memory_info().rss, abs=8 * MIB)

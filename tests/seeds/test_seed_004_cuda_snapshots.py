@@ -26,12 +26,12 @@ def leaking() -> SnapshotReport:
     return analyse_snapshots(DATA / "snapshots" / "dreamer_collect_leak")
 
 
-def judged(trace: str, folder: Path) -> list[str]:
+def judged(trace: str, folder: Path) -> list[tuple[str, str | None]]:
     text = gzip.decompress((DATA / "traces" / f"{trace}.csv.gz").read_bytes())
     file = folder / f"{trace}.csv"
     file.write_bytes(text)
     import_files([file], folder / trace)
-    return [finding.verdict for finding in find_leaks(load(folder / trace).main)]
+    return [(finding.verdict, finding.phase) for finding in find_leaks(load(folder / trace).main)]
 
 
 def test_004_01_pools_and_blocks_by_step(leaking: SnapshotReport) -> None:
@@ -67,7 +67,7 @@ def test_004_04_files_to_keep(tmp_path: Path) -> None:
 def test_004_05_the_lines_that_grow() -> None:
     report = analyse_snapshots(DATA / "snapshots" / "dreamer_collect_leak_stacks")
 
-    assert report.findings[0].site is not None
+    assert report.findings[0].site == "dreamer/gpu_lab.py:35"
 
 
 def test_004_06_a_repair_against_what_was_before(capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,12 +98,12 @@ def test_004_08_checkpoints_have_a_row_in_every_text_report() -> None:
 
 
 def test_004_09_the_point_where_the_baseline_climbs(tmp_path: Path) -> None:
-    assert judged("dreamer_collect", tmp_path)[:1] == ["leak"]
+    assert judged("dreamer_collect", tmp_path)[:1] == [("leak", "after collect")]
 
 
 @pytest.mark.parametrize("trace", ["dreamer_none", "healthy_varlen", "healthy_fill"])
 def test_004_10_healthy_traces(trace: str, tmp_path: Path) -> None:
-    assert "leak" not in judged(trace, tmp_path)
+    assert "leak" not in dict(judged(trace, tmp_path))
 
 
 def test_004_11_one_branch_switched_off(tmp_path: Path) -> None:
@@ -144,7 +144,12 @@ def test_004_13_a_graph_carried_through_collection() -> None:
 
 
 def test_004_14_a_snapshot_of_an_out_of_memory() -> None:
-    assert analyse_snapshots(DATA / "snapshots" / "oom_graph_leak").series
+    report = analyse_snapshots(DATA / "snapshots" / "oom_graph_leak")
+
+    assert report.findings[0].summary.endswith(
+        "out of memory with 299.18 MiB of 300.00 MiB occupied; 36.3 % of that was allocated at "
+        "dreamer/gpu_lab_model.py:35 in observe: 11,011 blocks, 4,404 of them of 12,288 bytes"
+    )
 
 
 def test_004_15_a_large_snapshot_is_read() -> None:
