@@ -15,7 +15,7 @@ import numpy as np
 
 from phaseprof.analysis.causes import KIND_OF_TYPE
 from phaseprof.analysis.compare_series import Floats, Side, interval_changes
-from phaseprof.analysis.garbage import find_dead, is_collected_in_time
+from phaseprof.analysis.garbage import find_dead, is_collected_in_time, is_frozen
 from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.analysis.limits import COUNTER_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
@@ -416,6 +416,9 @@ def _unexplained(
     if is_collected_in_time(process, memory.grown_by(process)):
         finding = replace(finding, verdict="growing", kind="garbage", eta_s=None, advice=advise("garbage", None, ()))
         return replace(finding, summary=summarise(finding, rate))
+    if is_frozen(process, counter):
+        finding = replace(finding, kind="garbage", advice=advise("frozen", None, ()))
+        return replace(finding, summary=f"{summarise(finding, rate)}; gc.freeze() keeps them from the collector")
     buffers = sum(s.judgement.slope for key, s in symptoms.items() if key.startswith("untracked/") and s.rises)
     in_python = kind == "objects" or buffers >= 0.5 * counter.judgement.slope
     known_as = "unseen" if in_python and not is_imported(process) else _what_was_seen(process)

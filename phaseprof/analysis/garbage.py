@@ -6,17 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from phaseprof.analysis.causes import Cause, comes_with_python, is_plumbing
-from phaseprof.analysis.held import grew_held
+from phaseprof.analysis.held import MOSTLY, grew_held
 from phaseprof.analysis.naming import ALLOCATED
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom
 from phaseprof.recording.model import ProcessRun
-from phaseprof.verdict.levels import accounts_for
+from phaseprof.records import BLOCK_BYTES
+from phaseprof.verdict.levels import accounts_for, comes_with
 from phaseprof.verdict.teeth import FEW, long_tooth
 
 # Rings for each generation: fewer have not piled up one by one, in most of them.
 PILED_UP = 0.5
 # Of the memory that is left, the part that waiting cycles may take for a while.  Chosen, not measured.
 FELT = 0.1
+# Objects that are frozen out of the collector's sight, as each look at all of the heap finds them.
+FROZEN = "gc/gc_frozen"
 # In the first generations programs collect what their start left behind.
 STARTED = 2
 
@@ -91,6 +94,25 @@ def is_collected_in_time(process: ProcessRun, grown: float) -> bool:
     if told is None or not accounts_for(told.waiting_bytes, grown):
         return False
     return not comes_to_much(process, grown)
+
+
+def is_frozen(process: ProcessRun, blocks: Symptom) -> bool:
+    """Whether blocks of Python's allocator grow with what ``gc.freeze`` keeps from the collector, and no place does.
+
+    A place would have what is still held, frozen or not.
+
+    Example: 1,000 more objects are frozen in each generation, and nothing that a look meets grows.
+
+    Args:
+        process: the recording.
+        blocks: the leaking counter.
+    """
+    told, frozen = process.looks.get(True), process.series.get((AT, FROZEN))
+    if blocks.key != "python_blocks" or told is None or told.since >= told.g or frozen is None or len(frozen) < 2:
+        return False
+    rate = (frozen.last - frozen.values[0]) / (frozen.generations[-1] - frozen.generations[0])
+    met = told.bytes / (told.g - told.since)
+    return comes_with(blocks.judgement.slope, rate) and met < MOSTLY * BLOCK_BYTES * blocks.judgement.slope
 
 
 @dataclass(frozen=True)

@@ -208,6 +208,8 @@ ADVICE = {
     "or pop on completion.",
     "garbage": "Only a full collection frees these reference cycles, and collections are too rare: break the cycle "
     "(weakref, or clear the back reference), or call gc.collect() at the end of a generation.",
+    "frozen": "Objects that were frozen and dropped are never collected: call gc.freeze() once, before the loop, or "
+    "gc.unfreeze() and gc.collect() when they are done with.",
     "native": "No Python object explains it: look for a missing free, close or reset in the extensions that this phase "
     "uses; heaptrack and memray --native name the caller.",
     "unseen": "There was no room in the budget to look at what Python holds. Run longer, raise the budget "

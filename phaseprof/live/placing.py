@@ -45,6 +45,8 @@ _SOON = 3
 _FULL_AFTER = 4
 # Under which name a look files the bytes that wait for the collector.
 WAITING = "waiting_bytes"
+# The same for the objects that gc.freeze() keeps from the collector: counting them takes time as a look does.
+FROZEN = "gc/gc_frozen"
 # Of what memory grew by, the part that places must have brought for it to be known where it went.
 _EXPLAINED = 0.5
 # Without a budget, a look in Python may take so long.
@@ -216,7 +218,8 @@ class PlaceWatch:
             return
         waits = waiting(table)
         if looks.libraries:
-            self._recorder.add(fmt.Metrics(self._budget.clock(), generation, {WAITING: float(waits.n_bytes)}, AT))
+            figures = {WAITING: float(waits.n_bytes), FROZEN: float(gc.get_freeze_count())}
+            self._recorder.add(fmt.Metrics(self._budget.clock(), generation, figures, AT))
         if looks.kept:
             before = looks.before(generation)
             grown = charge(before.table, table, least_bytes=_LEAST_BYTES, most=_MOST_PLACES)

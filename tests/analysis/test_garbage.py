@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scripted_runs import MIB, born, dead
+from scripted_runs import LAST, MIB, born, dead, record
 
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.recording import format as fmt
@@ -120,3 +120,22 @@ def test_they_are_told_once() -> None:
     (finding,) = find_leaks(process)
 
     assert (finding.verdict, finding.kind, finding.subject) == ("leak", "garbage", "Rollout")
+
+
+@pytest.mark.parametrize(
+    ("frozen", "came", "kind"),
+    [
+        (1000, 0, "garbage"),  # nothing that a look meets has grown
+        (1000, 15 * 1500 * 48, "objects"),  # it was met: somebody holds it
+        (0, 0, "objects"),
+    ],
+)
+def test_what_is_frozen_and_dropped_is_garbage_for_good(frozen: int, came: int, kind: str) -> None:
+    process = record({"python_blocks": lambda g: 1e5 + 1500 * g, "malloc_in_use_bytes": 1e8})
+    for g in (4, LAST):
+        process.add(fmt.Metrics(g, g, {"gc/gc_frozen": float(frozen * g)}))
+    process.add(fmt.Places(LAST, LAST, 4, came, []))
+    (finding,) = find_leaks(process)
+
+    assert (finding.verdict, finding.kind) == ("leak", kind)
+    assert ("gc.unfreeze" in finding.advice) == (kind == "garbage")
