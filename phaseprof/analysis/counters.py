@@ -477,7 +477,7 @@ def _pinned(
     if resident is None or free is None or kept is None or {resident.judgement.verdict, free.verdict} != {"leak"}:
         return []
     rate = resident.judgement.slope
-    is_most = free.slope >= MOSTLY * rate and kept.rate < MOSTLY * rate
+    is_most = free.slope >= MOSTLY * rate and kept.rate < SHARE * rate
     if not is_most or _has_risen(resident) < MAPPED_LEAST_BYTES or not horizon.is_felt(rate, resident.judgement.since):
         return []
     plain = _plain(process, resident, "fragmentation", horizon)

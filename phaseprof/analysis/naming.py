@@ -308,7 +308,8 @@ def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = No
     """
     what, is_plural = _name_subject(finding, known_as)
     begun = _BEGUN.get(finding.kind, "filled" if _is_one_container(finding) else "created")
-    where = f" {begun} {phase_words(finding.phase)}" if finding.phase else ""
+    begun = "" if finding.kind == "fragmentation" else f" {begun}"  # what was freed there, nobody knows
+    where = f"{begun} {phase_words(finding.phase)}" if finding.phase else ""
     rate = _rate_text(finding, bytes_slope)
     since = f" since generation {finding.since_generation}" if finding.since_generation is not None else ""
     eta = f"; memory runs out in about {format_estimate(finding.eta_s)}" if finding.eta_s is not None else ""

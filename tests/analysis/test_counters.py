@@ -514,6 +514,7 @@ def test_resident_memory_speaks_for_memory_in_use_that_was_read_seldom(in_use: f
     ("in_use", "free", "kinds"),
     [
         (rising(20_000, 1e8), rising(4 * MIB), ["fragmentation"]),  # little stays, and pins what is freed around it
+        (rising(MIB, 1e8), rising(4 * MIB), ["native"]),  # much stays: that is the leak, and brings the rest
         (1e8, rising(4 * MIB), []),  # nothing stays: it will be used again
         (rising(20_000, 1e8), lambda g: 4 * MIB * min(g, 6), []),  # it is used again
         (rising(20_000, 1e8), 1e6, ["native"]),  # pages that malloc knows nothing of
