@@ -79,6 +79,7 @@ class Share:
         was_rehashed: the table of a dict or a set is all that became larger, unless numbers or text came into it.
         came: objects of the most frequent type that came directly, in all; where nothing in Python leads to the place,
             of those below it as well.
+        is_namespace: the names of a module: what comes there directly comes under a name of its own.
     """
 
     kind: str
@@ -93,6 +94,7 @@ class Share:
     length: int = -1
     was_rehashed: bool = False
     came: int = 0
+    is_namespace: bool = False
 
     @property
     def is_full(self) -> bool:
@@ -116,6 +118,13 @@ class Share:
         Example: one large array is no rise.
         """
         return self.kind == "container" or self.came >= MOSTLY * risen
+
+    def is_new_name(self, turns: int) -> bool:
+        """Whether it is what a module was given under a few new names, which is no rise from generation to generation.
+
+        Example: a script that makes a large array after its loop, before the last look.
+        """
+        return self.is_namespace and self.came < MOSTLY * turns
 
     @property
     def names(self) -> bool:
@@ -208,7 +217,10 @@ def _share(place: fmt.Place, since: int, turns: int) -> Share:
     bound = -1 if _grows_in_its_items(place, since, turns) else place.bound
     rehashed = _was_rehashed(place)
     came = max((n for _, n, _ in (place.direct if holder else (*place.direct, *place.inside))), default=0)
-    return Share(kind, subject, type_name, holder, *slopes, objects, is_plain, bound, place.length, rehashed, came)
+    return Share(
+        kind, subject, type_name, holder, *slopes, objects, is_plain, bound, place.length, rehashed, came,
+        is_namespace=place.type == "module",
+    )  # fmt: skip
 
 
 def _holder(steps: Sequence[str]) -> tuple[str, ...]:
@@ -252,7 +264,8 @@ def explain(
         phase: the one in which memory rises, for what was not followed from birth.
         most: bytes a generation that a place may have brought: more is not of this memory.
     """
-    every = [share for share in shares(told) if share.bytes_slope <= most]
+    turns = told.g - told.since
+    every = [share for share in shares(told) if share.bytes_slope <= most and not share.is_new_name(turns)]
     graphs = [share for share in every if share.kind == "autograd graph"]
     if any(share.holder for share in graphs):  # what C++ alone holds, such as saved parameters, the graphs have saved
         every = [share for share in every if share.holder or share.kind != "tensors"]

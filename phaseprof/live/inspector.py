@@ -455,7 +455,7 @@ class Inspector:
                 self._count_watched(generation)
             if generation >= 0 and look.admits("places", self.places.cost_ns()):
                 self.places.finish(generation)
-            is_explained = self.places.has_looked and self.suspects.is_urgent()
+            is_explained = self.places.has_looked and self.suspects.is_urgent() and not self._watches.has_broken
             if not is_explained and look.admits("holders", 0):
                 self._ask_for_holders(look.left_s)
         self._note_skipped()
@@ -463,7 +463,7 @@ class Inspector:
             self.size_for_report(generation)
 
     def _ask_for_holders(self, limit_s: float) -> None:
-        """Ask who holds what is under suspicion, where no two looks by place can say."""
+        """Ask who holds what is under suspicion, where no two looks by place say so, or an expected count is broken."""
         self.escalation.allow_retries()
         self.suspects.look_at_companions(self._recorder.generation)
         if self._budget.share is not None:

@@ -125,6 +125,11 @@ class WatchList:
                 found[cls] = entry
         return found
 
+    @property
+    def has_broken(self) -> bool:
+        """Whether an expectation was broken at the newest count."""
+        return any(entry.since is not None for entry in self.entries.values())
+
     def missing(self) -> list[fmt.Watch]:
         """Records of the names that were never found: nobody counted them, so nobody may call them right."""
         told = [(entry, entry.missing()) for entry in self.entries.values()]

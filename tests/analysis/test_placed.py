@@ -314,3 +314,12 @@ def test_tensors_that_are_as_many_as_open_files_hold_them() -> None:
     (finding,) = find_leaks(process)
 
     assert (finding.kind, finding.subject, finding.holder) == ("descriptors", "Tensor", tuple(ROLLOUTS))
+
+
+@pytest.mark.parametrize(("n", "is_told"), [(1, False), (10, True)])
+def test_what_a_module_is_given_under_one_new_name_is_no_rise(n: int, is_told: bool) -> None:
+    """A script makes a large array after its loop; one that names a new array in each generation leaks."""
+    arrays = (("numpy.ndarray", n, 10 * MIB),)
+    names = place(steps=["module app"], kind="module", direct=arrays, inside=arrays)
+
+    assert (("arrays", "ndarray", "module app") in run(names)) is is_told

@@ -399,3 +399,16 @@ def test_our_warnings_do_not_stop_a_run_that_makes_warnings_errors(profiler: Pro
             reached = True
 
     assert reached
+
+
+def test_a_broken_expectation_stands_until_a_count_holds_it() -> None:
+    watches = WatchList()
+    watches.add(Env, 1)
+    watches.add(EvalEnv, None)
+
+    seen = []
+    for n in (1, 2, 1):
+        watches.update({Env: n, EvalEnv: 9}, 0)
+        seen.append(watches.has_broken)
+
+    assert seen == [False, True, False]
