@@ -122,8 +122,9 @@ def _sum(process: ProcessRun, counter: str, metrics: Sequence[str], level: Calla
 
 
 def _look(process: ProcessRun) -> fmt.Places | None:
-    """The look that was compared with one longest before it; at all of the heap, of two alike."""
-    return max(measured_looks(process), key=lambda told: (told.g - told.since, told.libraries), default=None)
+    """The look that found most, of those that were compared with one before; of two alike, at all of the heap."""
+    looks = measured_looks(process)
+    return max(looks, key=lambda told: (sum(row.bytes for row in told.rows), told.libraries), default=None)
 
 
 def _window(process: ProcessRun, metrics: Sequence[str]) -> tuple[int, int] | None:

@@ -103,6 +103,15 @@ def test_what_libraries_hold_was_not_looked_at_where_the_look_left_them_out() ->
     assert [part.kind for part in one.parts] == ["place", "other places", "not looked at"]
 
 
+def test_the_look_that_found_most_is_told() -> None:
+    process = run([12 * MIB], came=12 * MIB)
+    process.add(fmt.Places(LAST, LAST, 2, 28, [], libraries=False))
+    (one,) = growth_sums(process, LEAK)
+
+    check(one)
+    assert one.parts[0].growth_bytes == 12 * MIB
+
+
 def test_a_healthy_run_has_no_sums() -> None:
     assert growth_sums(run([MIB], came=MIB), ()) == ()
     assert growth_sums(run([MIB], came=MIB, malloc=0), LEAK) == ()
