@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
-from phaseprof.analysis.causes import Cause, carries, is_standard, join
+from phaseprof.analysis.causes import KIND_OF_TYPE, Cause, carries, is_standard, join, normalised
 from phaseprof.analysis.certainty import with_certainty
 from phaseprof.analysis.clock import by_the_clock
 from phaseprof.analysis.counters import counter_causes, explained_memory, is_explained
@@ -89,6 +89,7 @@ def find_leaks(
     leaks = [f for f in found if f.verdict == "leak"]
     counted = counter_causes(process, symptoms, found, horizon, trifles=trifles, explained=explained)
     leaks = [f for f in leaks if not is_explained(f, counted)]
+    counted = [f for f in counted if not any(_is_made_of(f, leak, process) for leak in leaks)]
     rest = [f for f in found if f.verdict == "filling" or (f.verdict != "leak" and not leaks)]
     rest = [f for f in rest if not is_explained(f, counted) and f not in logs]
     tracked = [] if leaks else _told_once(_tracked(process, symptoms, leak_threshold_mb, horizon), counted, symptoms)
@@ -374,6 +375,13 @@ def _tracked(
         rule = f" (rule: tracked size over {threshold_mb:g} MB a generation)"
         found.append(replace(finding, summary=summarise(finding, judgement.slope) + rule))
     return found
+
+
+def _is_made_of(place: Finding, leak: Finding, process: ProcessRun) -> bool:
+    """Whether the memory of a place is that of the watched objects which a leak counts there."""
+    outer, inner = normalised(place.holder), normalised(leak.holder)
+    is_inside = bool(outer) and inner[: len(outer)] == outer and leak.subject in process.watches
+    return is_inside and place.kind in KIND_OF_TYPE.values() and _is_as_much(place.bytes_slope, leak.bytes_slope)
 
 
 def _told_once(

@@ -47,6 +47,8 @@ COUNTED = 0.5
 COUNTABLE = frozenset({"objects", "tensors", "arrays"})
 # Of the run, the part after which a container must have been full for its growth not to be the filling of it.
 LONG_FULL = 0.5
+# Items that came take as much as any other of the container where it is no more than this, as a factor.
+ALIKE = 1.1
 # What lists, dicts and sets that carry nothing of note must have brought so far: libraries' caches come to less.
 CONTAINERS_BYTES = 64 * 1024.0
 # Containers whose table grows and shrinks by steps, whatever they hold.
@@ -176,15 +178,28 @@ def measured_looks(process: ProcessRun) -> list[fmt.Places]:
     return [told for told in looks if told is not None and is_measured(told)]
 
 
-def shares(told: fmt.Places | None) -> list[Share]:
+def _item_bytes(process: ProcessRun) -> dict[tuple[str, ...], float]:
+    """Bytes of an item of each container, as a look at all of the heap saw it that is told by itself."""
+    whole = process.looks.get(True)
+    rows = [] if whole is None or is_measured(whole) else whole.rows
+    return {tuple(row.steps): row.bytes / row.length for row in rows if row.length > 0}
+
+
+def shares(told: fmt.Places | None, item_bytes: Mapping[tuple[str, ...], float] | None = None) -> list[Share]:
     """Return the places where memory grew between a look and one before it, the heaviest first.
 
-    Of a single look it is what lies there.
+    Args:
+        told: the look; of a single one it is what lies there.
+        item_bytes: path to a container -> what each of its items takes, where that is known.
     """
     if told is None:
         return []
     turns = told.g - told.since or told.g + 1
-    every = [_share(place, told.since, turns) for place in told.rows if place.bytes > 0 and place.steps]
+    each = item_bytes or {}
+    every = [
+        _share(place, told.since, turns, each.get(tuple(place.steps)))
+        for place in told.rows if place.bytes > 0 and place.steps
+    ]  # fmt: skip
     keeper = _keeper_of_graphs(told)
     contexts = next(
         (one.holder for one in every if one.holder and one.type_name.startswith(CONTEXTS)),
@@ -206,7 +221,7 @@ def _was_rehashed(place: fmt.Place) -> bool:
     return _short(place.type) in HASHED and not any(n for _, n, _ in (*place.direct, *place.inside))
 
 
-def _share(place: fmt.Place, since: int, turns: int) -> Share:
+def _share(place: fmt.Place, since: int, turns: int, item_bytes: float | None = None) -> Share:
     kind, subject, type_name = name_growth(place)
     holder = _holder(place.steps)
     objects: dict[str, float] = {}
@@ -214,7 +229,7 @@ def _share(place: fmt.Place, since: int, turns: int) -> Share:
         objects[name] = max(objects.get(name, 0.0), n / turns)
     slopes = place.bytes / turns, place.graphs / turns
     is_plain = kind == "container" and bool(place.direct) and _short(place.direct[0][0]) in PLAIN_ITEMS
-    bound = -1 if _grows_in_its_items(place, since, turns) else place.bound
+    bound = -1 if _grows_in_its_items(place, since, turns, item_bytes) else place.bound
     rehashed = _was_rehashed(place)
     came = max((n for _, n, _ in (place.direct if holder else (*place.direct, *place.inside))), default=0)
     return Share(
@@ -233,7 +248,7 @@ def _holder(steps: Sequence[str]) -> tuple[str, ...]:
     return () if steps[0] in (_UNREACHABLE, _OUTSIDE) else tuple(steps)
 
 
-def _grows_in_its_items(place: fmt.Place, since: int, turns: int) -> bool:
+def _grows_in_its_items(place: fmt.Place, since: int, turns: int, item_bytes: float | None) -> bool:
     """Whether a full container must have been full for long: then it grows because each of its items takes more.
 
     Example: a buffer of 200 episodes that become longer as the agent improves; its bound bounds no memory.
@@ -242,10 +257,14 @@ def _grows_in_its_items(place: fmt.Place, since: int, turns: int) -> bool:
         place: what came to it.
         since: ordinal of the older look.
         turns: generations between the two.
+        item_bytes: what each of its items takes by now; ``None``: not known.
     """
-    had = place.length - sum(n for _, n, _ in place.direct)
+    came = sum(n for _, n, _ in place.direct)
+    had = place.length - came
     if not 0 < place.bound <= place.length or had <= 0:
         return False
+    if item_bytes is not None and place.bytes <= ALIKE * came * item_bytes:
+        return False  # it grew by the items that came, and by no more
     full_after = place.bound * (since + 1) / had  # at the pace at which it filled until the older look
     return full_after <= LONG_FULL * (since + 1 + turns)
 
@@ -265,7 +284,10 @@ def explain(
         most: bytes a generation that a place may have brought: more is not of this memory.
     """
     turns = told.g - told.since
-    every = [share for share in shares(told) if share.bytes_slope <= most and not share.is_new_name(turns)]
+    every = [
+        share for share in shares(told, _item_bytes(process))
+        if share.bytes_slope <= most and not share.is_new_name(turns)
+    ]  # fmt: skip
     graphs = [share for share in every if share.kind == "autograd graph"]
     if any(share.holder for share in graphs):  # what C++ alone holds, such as saved parameters, the graphs have saved
         every = [share for share in every if share.holder or share.kind != "tensors"]

@@ -323,3 +323,31 @@ def test_what_a_module_is_given_under_one_new_name_is_no_rise(n: int, is_told: b
     names = place(steps=["module app"], kind="module", direct=arrays, inside=arrays)
 
     assert (("arrays", "ndarray", "module app") in run(names)) is is_told
+
+
+@pytest.mark.parametrize(("n_alike", "verdict"), [(40, "plateau"), (100, "leak")])
+def test_a_full_buffer_that_grew_by_what_came_is_no_leak(n_alike: int, verdict: str) -> None:
+    """A look at all of the heap says what an item takes: where the new ones take no more, the old ones did not grow."""
+    grown = (LAST - 1) * MIB
+    buffer = place(grown, direct=(("app.Rollout", 40, grown),))
+    buffer.bound = buffer.length = 100
+    lies = fmt.Place(ROLLOUTS, "list", 1, 100 * grown // n_alike, 0, [], [], 100, 100)
+    looks = [fmt.Places(0, LAST, LAST, 100 * MIB, [lies]), fmt.Places(0, LAST, 1, grown, [buffer], libraries=False)]
+
+    found = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8)}, looks))
+
+    assert {finding.verdict for finding in found} == {verdict}
+
+
+@pytest.mark.parametrize(("each", "n_findings"), [(MIB, 1), (MIB // 4, 2)])
+def test_the_memory_of_watched_objects_is_told_once_with_them(each: int, n_findings: int) -> None:
+    key, pool = "watched/Env", "module __main__.pool (list, 20)"
+    envs = held(key, [pool, "[3] (list, 4)", "[-1] Env"], item="app.Env", each=each)
+    tensors = place(10 * MIB, steps=[pool], direct=(("list", 10, 10 * MIB),), inside=(TENSORS,))
+    looks = fmt.Places(0, LAST, LAST - 10, 10 * MIB, [tensors])
+    counters = {"malloc_in_use_bytes": rising(MIB, 1e8), key: rising(1)}
+
+    found = find_leaks(record(counters, [fmt.Watch("Env"), envs, born(key, 2, step=2.0), looks]))
+
+    assert len(found) == n_findings
+    assert "Env" in {finding.subject for finding in found}
