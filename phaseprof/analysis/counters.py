@@ -16,6 +16,7 @@ import numpy as np
 from phaseprof.analysis.causes import KIND_OF_TYPE
 from phaseprof.analysis.compare_series import Floats, Side, interval_changes
 from phaseprof.analysis.garbage import find_dead, is_collected_in_time, is_frozen
+from phaseprof.analysis.held import WARM_UP
 from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.analysis.limits import COUNTER_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
@@ -454,7 +455,8 @@ def _is_allocators(process: ProcessRun) -> bool:
     if in_use is None or resident is None:
         return False
     grown = resident.last - resident.values[0]
-    if grown - _given_out_at_most(process) < MAPPED_LEAST_BYTES:
+    begin = min(WARM_UP, len(resident) // 2)  # until then libraries are loaded
+    if resident.last - resident.values[begin] - _given_out_at_most(process, begin) < MAPPED_LEAST_BYTES:
         return True  # heaps of Python and malloc breathe by that much while nothing leaks
     free = process.series.get((AT, "malloc_free_bytes"))
     if free is not None and free.last - free.values[0] > 0.3 * grown:
@@ -502,12 +504,12 @@ def _that_stay(
         yield once
 
 
-def _given_out_at_most(process: ProcessRun) -> float:
-    """By how many bytes the allocators had grown at their highest: pages that were in use once stay resident."""
+def _given_out_at_most(process: ProcessRun, begin: int) -> float:
+    """By how many bytes the allocators grew since a reading, to their highest: pages in use once stay resident."""
     every = [
-        unit * (max(series.values) - series.values[0])
+        unit * (max(series.values[begin:]) - series.values[begin])
         for metric, unit in ((ALLOCATED[0], 1.0), ("python_blocks", BLOCK_BYTES))
-        if (series := process.series.get((AT, metric))) is not None
+        if (series := process.series.get((AT, metric))) is not None and len(series) > begin
     ]
     return sum(every)
 
