@@ -35,7 +35,7 @@ from phaseprof.analysis.placed import (
     rest_of,
 )  # fmt: skip
 from phaseprof.analysis.since import since
-from phaseprof.analysis.symptoms import AT, FILLED, Symptom, judge_metric, stands_in
+from phaseprof.analysis.symptoms import AT, FILLED, SHOWN, Symptom, judge_metric, stands_in
 from phaseprof.analysis.witnesses import is_imported
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE, ProcessRun
@@ -61,8 +61,10 @@ MAPPED_LEAST_BYTES = 32 * 1024.0 * 1024.0
 COUNTED_BYTES = 32 * 1024.0
 # Where a device's memory leaks, a place that brought more than this many times what the host's grew by is the device's.
 PART_OF_HOST = 2.5
-# Of a rise, what private memory must still change by in a phase, lately, for the phase to bring it.
-LASTING = 0.1
+# Generations followed at all their boundaries by which a counter is believed about its phase.
+FOLLOWED_ENOUGH = 3
+# Of what private memory changes by in all phases, the part of the one that brings it.
+CLEAR = 0.75
 
 
 def counter_causes(
@@ -216,19 +218,29 @@ def _plain(process: ProcessRun, symptom: Symptom, kind: str, horizon: Horizon) -
 def _phase_of(process: ProcessRun, symptom: Symptom) -> str | None:
     """The phase whose deltas add up to the rise: from readings at boundaries, else from the points' own counters.
 
-    Where the generations that were followed came to far more than the rise, something else filled up in them: a phase
-    in which private memory grows no more is not the one.
+    Few generations are followed at all their boundaries, and something else may fill up or be freed in those; private
+    memory is read at all boundaries of the run.  Where that shows the rise, and in one phase, it is the better witness.
     """
     slope = symptom.judgement.slope
     if symptom.births is None or not symptom.births.phases:
         return nearest_phase(phase_changes(process, symptom.key), slope)
-    changes = symptom.changes()
-    if sum(changes.values()) > FILLED * slope:
-        now = phase_changes(process, ALLOCATED[1])
-        lasting = {phase: change for phase, change in changes.items() if now.get(phase, 0.0) >= LASTING * slope}
-        if any(change > 0 for change in lasting.values()):
-            return nearest_phase(lasting, slope)
-    return symptom.phase()
+    is_typical = SHOWN <= sum(symptom.changes().values()) / slope <= FILLED
+    is_known = symptom.births.after >= FOLLOWED_ENOUGH and is_typical
+    other = None if is_known or symptom.key not in ALLOCATED else _phase_of_private_memory(process, slope)
+    return other or symptom.phase()
+
+
+def _phase_of_private_memory(process: ProcessRun, slope: float) -> str | None:
+    """The phase that brought nearly all of what private memory changed by lately, if that is about the rise."""
+    changes = {
+        phase: _mean_of_newer(deltas)
+        for phase, deltas in interval_changes(Side(process, None), ALLOCATED[1]).items()
+        if len(deltas)
+    }
+    phase = max(changes, key=changes.__getitem__, default=None)
+    if phase is None or changes[phase] < CLEAR * sum(map(abs, changes.values())):
+        return None
+    return phase if SHOWN <= changes[phase] / slope <= FILLED else None
 
 
 def phase_changes(process: ProcessRun, metric: str) -> dict[str, float]:

@@ -37,8 +37,8 @@ _BASELINE = 0.33
 _LEAST_BYTES, _MOST_PLACES, _MOST_ONCE = 1024, 12, 40
 # The first look at all of the heap waits for the end of the warm-up, and for so much time of the program's own.
 _FIRST_NS = 1_000_000_000
-# By so much a first look may overdraw; what comes after it waits until that is earned.
-_FIRST_DEBT_NS = 20_000_000
+# By so much a look may overdraw while it is not known where memory goes; what comes after it waits for that.
+_DEBT_NS = 20_000_000
 # When a counter begins to rise, so many generations between two looks are enough.
 _SOON = 3
 # Of the objects that live for long, one in so many must be new for a full collection to come (CPython's own rule).
@@ -103,13 +103,13 @@ class _Looks:
         """Whether the next one is expected to make too long a pause."""
         return self.cost_ns() > min(self._budget.max_pause_ns, math.inf if extension() is not None else _MOST_NS)
 
-    def has_room(self) -> bool:
-        """Whether the budget has room; for the first, which all others need, the whole share so far counts."""
+    def has_room(self, *, is_explained: bool) -> bool:
+        """Whether the budget has room; while it is not known where memory goes, the whole share so far counts."""
         cost_ns = self.cost_ns()
         if not self._budget.is_short(cost_ns, self.job):
             return False
-        room_ns = self._budget.room_ns() if self.kept else self._budget.whole_room_ns() + _FIRST_DEBT_NS
-        return cost_ns <= room_ns
+        room_ns = self._budget.room_ns()
+        return cost_ns <= (room_ns if is_explained else max(room_ns, self._budget.whole_room_ns() + _DEBT_NS))
 
     def is_worth(self, generation: int, *, is_urgent: bool, begins: bool) -> bool:
         """Whether another one would tell something new."""
@@ -152,7 +152,7 @@ class PlaceWatch:
         self._suspects = suspects
         self._whole = _Looks(libraries=True, budget=budget, n_objects=suspects.n_objects)
         self._part = _Looks(libraries=False, budget=budget, n_objects=suspects.n_objects)
-        self._was_urgent = self._is_explained = False
+        self._was_urgent = self._is_explained = self._has_compared = False
 
     @property
     def has_looked(self) -> bool:
@@ -161,16 +161,20 @@ class PlaceWatch:
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether a first look is due and lacks room: what is left of the budget is kept for it."""
+        """Whether a look is due that all else depends on, and lacks room: what is left of the budget is kept for it.
+
+        That is a first look; and a second one at what the program reaches, while memory rises and none was compared.
+        """
         if self._budget.share is None or self._budget.wall_ns < _FIRST_NS:
             return False
-        return any(not looks.kept and not looks.is_too_slow() for looks in self._wanted())
+        is_second = self._was_urgent and not self._has_compared and not self._part.is_too_slow()
+        return is_second or any(not looks.kept and not looks.is_too_slow() for looks in self._wanted())
 
     def at_generation_end(self, generation: int) -> None:
         """Look, if it is time to and the budget has room."""
         is_urgent = self._suspects.is_urgent()
         for looks in self._wanted():
-            if self._is_due(looks, generation, is_urgent=is_urgent) and looks.has_room():
+            if self._is_due(looks, generation, is_urgent=is_urgent) and looks.has_room(is_explained=self._is_explained):
                 with self._budget.spending(looks.job):
                     self._look(looks, generation)
                 break  # one pause at a time
@@ -225,6 +229,7 @@ class PlaceWatch:
             grown = charge(before.table, table, least_bytes=_LEAST_BYTES, most=_MOST_PLACES)
             self._record(grown, table, waits, generation, looks, before)
             came = sum(growth.n_bytes for growth in grown)
+            self._has_compared = True
             self._is_explained = came >= _EXPLAINED * self._suspects.allocated_since(before.generation)
         elif is_last:
             there = charge(seen_once(table), table, least_bytes=_LEAST_BYTES, most=_MOST_ONCE)

@@ -66,6 +66,7 @@ class Sampler:
         self._peaks: dict[str, float] = {}
         self._kept: list[fmt.SnapshotTaken] = []
         self._n, self._stride = 0, 1
+        self._took_ns = self._n_paid = 0
         self._label = recorder.label(LABEL, LABEL)
         self._began = budget.clock()
         self.turns = ClockTurns(self._began)
@@ -79,6 +80,7 @@ class Sampler:
 
     def opened(self, phase: str) -> None:
         """A phase begins, in any thread or task."""
+        self.turns.drop()
         self.catch_up()
         self._open.append(phase)
 
@@ -110,7 +112,7 @@ class Sampler:
         """
         began_cpu = self._budget.cpu_clock()
         self._take_in([(self._budget.clock(), self._probe.read_raw())], began_cpu)
-        return self._wait_s(self._budget.cpu_clock() - began_cpu)
+        return self._wait_s()
 
     def hold_ns(self) -> int:
         """How long samples may wait until they are handed over; not at all where devices are read with each."""
@@ -122,17 +124,21 @@ class Sampler:
         Raises:
             ProbeUnavailable: what was read is not this process's memory.
         """
-        before, began = self._n, self._budget.cpu_clock()
-        self._budget.charge("sampling", took_ns)
+        self._charge(took_ns)
         self._take_in(samples.take())
-        took_ns += self._budget.cpu_clock() - began
-        return self._wait_s(took_ns // max(1, self._n - before))
+        return self._wait_s()
 
-    def _wait_s(self, took_ns: int) -> float:
-        """How long to wait after a sample that took so much."""
+    def _charge(self, took_ns: int) -> None:
+        self._took_ns += took_ns
+        self._budget.charge("sampling", took_ns)
+
+    def _wait_s(self) -> float:
+        """How long to wait after a sample, from what each has taken since this was last asked."""
+        each_ns = self._took_ns / max(1, self._n - self._n_paid)
+        self._took_ns, self._n_paid = 0, self._n
         if self._budget.share is None:
             return self.every_s
-        return max(self.every_s, took_ns / 1e9 / (self._budget.share * SHARE_OF_BUDGET))
+        return max(self.every_s, self._budget.after_effects * each_ns / 1e9 / (self._budget.share * SHARE_OF_BUDGET))
 
     def _take_in(self, readings: Sequence[tuple[int, bytes]], began_cpu: int | None = None) -> None:
         """Record readings, each with its time."""
@@ -146,7 +152,7 @@ class Sampler:
             self._keep(now, figures)
         self._recorder.samples(self._label, readings)
         self.turns.see(now, figures)
-        self._budget.charge("sampling", self._budget.cpu_clock() - began_cpu)
+        self._charge(self._budget.cpu_clock() - began_cpu)
 
     def _keep(self, now: int, figures: dict[str, float]) -> None:
         """Keep a bounded number of samples, evenly spaced: when it is reached, every other one is dropped."""
@@ -160,6 +166,7 @@ class Sampler:
 
     def take_peaks(self) -> dict[str, float]:
         """Return ``peak/<phase>_bytes`` of the phases that a sample fell into since the last call, and forget them."""
+        self.turns.drop()
         self.catch_up()
         peaks, self._peaks = self._peaks, {}
         return {f"peak/{phase}_bytes": peak for phase, peak in peaks.items()}

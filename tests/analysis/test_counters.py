@@ -211,7 +211,12 @@ def test_without_charges_an_interval_bears_the_name_of_the_point_that_ends_it() 
     assert changes == {"after collect": 10, "after train": 70, "after save": 20}
 
 
-def test_a_phase_whose_buffer_filled_while_births_were_followed_is_not_the_one_that_leaks() -> None:
+@pytest.mark.parametrize(
+    ("after", "evaluate", "train"), [(3, 3.3, 4.0), (1, 0.9, 0.1)], ids=["a buffer filled meanwhile", "one generation"]
+)
+def test_where_followed_generations_say_little_private_memory_tells_the_phase(
+    after: int, evaluate: float, train: float
+) -> None:
     process = record({"malloc_in_use_bytes": rising(MIB, 1e8)})
     process.extend([fmt.Label(0, "generation", "generation"), fmt.Label(1, "train", "phase")])
     process.add(fmt.Label(2, "evaluate", "phase"))
@@ -221,7 +226,7 @@ def test_a_phase_whose_buffer_filled_while_births_were_followed_is_not_the_one_t
             process.add(fmt.Point(g * 10**9 + 2 * n, label, fmt.ENTER, g, f"{pages} {pages} 10 1 0 7 0"))
             pages += grows
             process.add(fmt.Point(g * 10**9 + 2 * n + 1, label, fmt.EXIT, g, f"{pages} {pages} 10 1 0 7 0"))
-    process.add(born("malloc_in_use_bytes", 3, evaluate=3.3 * MIB, train=4 * MIB))
+    process.add(born("malloc_in_use_bytes", after, evaluate=evaluate * MIB, train=train * MIB))
     process.fold()
 
     (finding,) = find_leaks(process)
