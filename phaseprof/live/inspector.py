@@ -159,7 +159,7 @@ class Inspector:
 
     def _look_for_suspects(self, generation: int, now: int) -> None:
         """Look through the series for what deserves a closer look, as often as its part of the budget allows."""
-        if now < self._suspect_at or self.places.is_waited_for:
+        if now < self._suspect_at or self.places.comes_first:
             return
         before = self._budget.spent_ns["suspicion"]
         with self._budget.spending("suspicion"):

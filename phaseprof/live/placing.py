@@ -22,9 +22,9 @@ from phaseprof.probes.shared_memory import OWN_MAPPINGS
 from phaseprof.probes.tensors import loaded_torch
 from phaseprof.recording import format as fmt
 
-# What reading the heap takes for each object that the collector tracks, in nanoseconds, in C and in Python: 55 to 90 ms
-# for 170,000 objects beside torch.  And how many there are in a program of which that is not known.
-_IN_C_NS, _IN_PYTHON_NS, _USUAL_HEAP = 330, 20_000, 200_000
+# What reading the heap takes for each block of Python's allocator, in nanoseconds, in C and in Python (55 to 90 ms for a
+# million beside torch), and how many there are in a program of which that is not known.
+_IN_C_NS, _IN_PYTHON_NS, _USUAL_HEAP = 80, 9_000, 500_000
 # What reading the program's part of it takes, in C and in Python: 2 to 4 ms for 20,000 to 30,000 objects.
 _PART_IN_C_NS, _PART_IN_PYTHON_NS = 4_000_000, 80_000_000
 # A look that is compared reads, charges, and walks once more for the paths.
@@ -66,14 +66,14 @@ class _Looks:
     Args:
         libraries: whether what libraries hold is looked at, and what is outside Python or unreachable.
         budget: knows what they took.
-        n_objects: how many objects the collector tracks, 0 where that is not known.
+        n_blocks: how many blocks Python's allocator has given out, 0 where that is not known.
     """
 
-    def __init__(self, *, libraries: bool, budget: Budget, n_objects: Callable[[], int]) -> None:
+    def __init__(self, *, libraries: bool, budget: Budget, n_blocks: Callable[[], int]) -> None:
         self.libraries = libraries
         self.kept: list[_Look] = []
         self._budget = budget
-        self._n_objects = n_objects
+        self._n_blocks = n_blocks
         self._next_job = "places" if libraries else "places of the program"
         self._first_job = "first look by place" if libraries else "first look at places of the program"
 
@@ -91,7 +91,7 @@ class _Looks:
         """What the next one is expected to take."""
         is_in_c = extension() is not None
         if self.libraries:
-            read_ns = (self._n_objects() or _USUAL_HEAP) * (_IN_C_NS if is_in_c else _IN_PYTHON_NS)
+            read_ns = (self._n_blocks() or _USUAL_HEAP) * (_IN_C_NS if is_in_c else _IN_PYTHON_NS)
         else:
             read_ns = _PART_IN_C_NS if is_in_c else _PART_IN_PYTHON_NS
         if not self.kept:
@@ -150,8 +150,8 @@ class PlaceWatch:
         self._recorder = recorder
         self._budget = budget
         self._suspects = suspects
-        self._whole = _Looks(libraries=True, budget=budget, n_objects=suspects.n_objects)
-        self._part = _Looks(libraries=False, budget=budget, n_objects=suspects.n_objects)
+        self._whole = _Looks(libraries=True, budget=budget, n_blocks=suspects.n_blocks)
+        self._part = _Looks(libraries=False, budget=budget, n_blocks=suspects.n_blocks)
         self._was_urgent = self._is_explained = self._has_compared = False
 
     @property
@@ -161,14 +161,16 @@ class PlaceWatch:
 
     @property
     def is_waited_for(self) -> bool:
-        """Whether a look is due that all else depends on, and lacks room: what is left of the budget is kept for it.
-
-        That is a first look; and a second one at what the program reaches, while memory rises and none was compared.
-        """
+        """Whether a look is due and lacks room: what is left of the budget is kept for it."""
         if self._budget.share is None or self._budget.wall_ns < _FIRST_NS:
             return False
-        is_second = self._was_urgent and not self._has_compared and not self._part.is_too_slow()
-        return is_second or any(not looks.kept and not looks.is_too_slow() for looks in self._wanted())
+        return self.comes_first or any(not looks.kept and not looks.is_too_slow() for looks in self._wanted())
+
+    @property
+    def comes_first(self) -> bool:
+        """Whether memory rises, and no two looks at what the program reaches were compared: those are the cheapest."""
+        is_possible = self._budget.share is not None and not self._part.is_too_slow()
+        return is_possible and self._was_urgent and not self._has_compared
 
     def at_generation_end(self, generation: int) -> None:
         """Look, if it is time to and the budget has room."""
@@ -216,7 +218,8 @@ class PlaceWatch:
         return generation >= suspicion.WARM_UP and not is_early
 
     def _look(self, looks: _Looks, generation: int, *, is_last: bool = False) -> None:
-        limit_s = None if is_last or self._budget.max_pause_ns == math.inf else self._budget.max_pause_ns / 1e9
+        is_bounded = not (is_last or looks.libraries or self._budget.share is None)  # of the program little is known
+        limit_s = self._budget.max_pause_ns / 1e9 if is_bounded and self._budget.max_pause_ns < math.inf else None
         table = read_places(libraries=looks.libraries, limit_s=limit_s)
         if table.partial:
             return

@@ -72,6 +72,11 @@ class Suspects:
             return int(counted.last)
         return 0 if blocks is None else int(blocks.last / BLOCKS_EACH)
 
+    def n_blocks(self) -> int:
+        """How many blocks Python's allocator has given out; 0 if not known."""
+        blocks = self.series("python_blocks")
+        return 0 if blocks is None else int(blocks.last)
+
     def allocated_since(self, generation: int) -> float:
         """By how many bytes what the allocators have given out has grown since a generation."""
         return sum(unit * _growth(self.series(metric), generation) for metric, unit in UNITS.items())

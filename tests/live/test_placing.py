@@ -62,7 +62,7 @@ class Rising(Suspects):
     def is_urgent(self) -> bool:
         return True
 
-    def n_objects(self) -> int:
+    def n_blocks(self) -> int:
         return 0
 
     def allocated_since(self, generation: int) -> float:
