@@ -22,8 +22,8 @@ from phaseprof.probes.shared_memory import OWN_MAPPINGS
 from phaseprof.probes.tensors import loaded_torch
 from phaseprof.recording import format as fmt
 
-# What reading the heap takes for each block of Python's allocator, in nanoseconds, in C and in Python (55 to 90 ms for a
-# million beside torch), and how many there are in a program of which that is not known.
+# What reading the heap takes for each block of Python's allocator, in nanoseconds, in C and in Python (55 to 90 ms for
+# a million beside torch), and how many there are in a program of which that is not known.
 _IN_C_NS, _IN_PYTHON_NS, _USUAL_HEAP = 80, 9_000, 500_000
 # What reading the program's part of it takes, in C and in Python: 2 to 4 ms for 20,000 to 30,000 objects.
 _PART_IN_C_NS, _PART_IN_PYTHON_NS = 4_000_000, 80_000_000
@@ -39,6 +39,8 @@ _LEAST_BYTES, _MOST_PLACES, _MOST_ONCE = 1024, 12, 40
 _FIRST_NS = 1_000_000_000
 # By so much a look may overdraw while it is not known where memory goes; what comes after it waits for that.
 _DEBT_NS = 20_000_000
+# A look that takes no longer goes before all else that costs as much.
+_CHEAP_NS = 40_000_000
 # When a counter begins to rise, so many generations between two looks are enough.
 _SOON = 3
 # Of the objects that live for long, one in so many must be new for a full collection to come (CPython's own rule).
@@ -168,9 +170,10 @@ class PlaceWatch:
 
     @property
     def comes_first(self) -> bool:
-        """Whether memory rises, and no two looks at what the program reaches were compared: those are the cheapest."""
-        is_possible = self._budget.share is not None and not self._part.is_too_slow()
-        return is_possible and self._was_urgent and not self._has_compared
+        """Whether memory rises, and no two looks at what the program reaches were compared, which would be cheap."""
+        if self._budget.share is None or self._has_compared or not self._was_urgent:
+            return False
+        return self._part.cost_ns() <= min(_CHEAP_NS, self._budget.max_pause_ns)
 
     def at_generation_end(self, generation: int) -> None:
         """Look, if it is time to and the budget has room."""
