@@ -90,6 +90,8 @@ def find_leaks(
     counted = counter_causes(process, symptoms, found, horizon, trifles=trifles, explained=explained)
     leaks = [f for f in leaks if not is_explained(f, counted)]
     counted = [f for f in counted if not any(_is_made_of(f, leak, process) for leak in leaks)]
+    if any(f.verdict == "leak" for f in (*leaks, *counted)):
+        counted = [f for f in counted if f.verdict != "plateau"]  # what has levelled off is no news beside a leak
     rest = [f for f in found if f.verdict == "filling" or (f.verdict != "leak" and not leaks)]
     rest = [f for f in rest if not is_explained(f, counted) and f not in logs]
     tracked = [] if leaks else _told_once(_tracked(process, symptoms, leak_threshold_mb, horizon), counted, symptoms)

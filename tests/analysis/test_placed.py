@@ -351,3 +351,13 @@ def test_the_memory_of_watched_objects_is_told_once_with_them(each: int, n_findi
 
     assert len(found) == n_findings
     assert "Env" in {finding.subject for finding in found}
+
+
+def test_what_has_levelled_off_is_not_told_beside_a_leak() -> None:
+    full = place(5 * MIB, steps=["module __main__.replay (list, 100)"], direct=(("numpy.ndarray", 60, 5 * MIB),))
+    full.bound = full.length = 100
+    looks = fmt.Places(0, LAST, LAST - 10, 10 * MIB, [place(5 * MIB), full])
+
+    found = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [looks]))
+
+    assert [(finding.verdict, *finding.holder) for finding in found] == [("leak", *ROLLOUTS)]
