@@ -35,6 +35,7 @@ class ClockTurns:
         self._last = 0
         self._is_told = False
         self._gc = GcWatch()
+        self._was_collected = False
         try:
             self._malloc: MallocProbe | None = MallocProbe()
         except ProbeUnavailable:
@@ -52,6 +53,7 @@ class ClockTurns:
         more = {name: float(value) for name, value in (self._malloc.read() if self._malloc is not None else {}).items()}
         more["gc/gc_collected"] = float(self._gc.read()["gc_collected"])
         more[AFTER_COLLECTION] = float(self._gc.full_since_last())
+        self._was_collected = bool(more[AFTER_COLLECTION])
         self._kept.append((tick, now_ns, {**figures, **more}))
         if len(self._kept) > MOST:
             self._halve()
@@ -62,8 +64,8 @@ class ClockTurns:
         self._kept.clear()
 
     def was_collected(self) -> bool:
-        """Whether a full collection has come since the newest reading."""
-        return self._gc.full_since_last()
+        """Whether a full collection has come since the reading before the newest, which the last of all replaces."""
+        return self._gc.full_since_last() or self._was_collected
 
     def _halve(self) -> None:
         for (_, _, dropped), (tick, _, figures) in pairwise(self._kept):

@@ -63,6 +63,17 @@ def test_a_full_collection_shows_at_the_turn_that_it_came_in() -> None:
     turns.close()
 
 
+def test_a_full_collection_before_the_newest_reading_is_told_by_the_last_that_replaces_it() -> None:
+    turns = ClockTurns(0)
+    turns.see(SECOND, {"rss_bytes": 1.0})
+    gc.collect()
+    turns.see(2 * SECOND, {"rss_bytes": 1.0})
+    written(turns)
+
+    assert turns.was_collected()
+    turns.close()
+
+
 def test_no_full_collection_is_lost_when_turns_are_joined() -> None:
     turns = ClockTurns(0)
     for tick in range(1, MOST + 2):
