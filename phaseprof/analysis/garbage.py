@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from phaseprof.analysis.causes import Cause, comes_with_python, is_plumbing
@@ -18,6 +18,8 @@ from phaseprof.verdict.teeth import FEW, long_tooth
 PILED_UP = 0.5
 # Of the memory that is left, the part that waiting cycles may take for a while.  Chosen, not measured.
 FELT = 0.1
+# Of the most frequent type that waits, the part of which another must be as many to be told in its place.
+MANY = 0.25
 # Objects that are frozen out of the collector's sight, as each look at all of the heap finds them.
 FROZEN = "gc/gc_frozen"
 # In the first generations programs collect what their start left behind.
@@ -131,6 +133,19 @@ class Dead:
     n_bytes: int
 
 
+def what_piles_up(rows: Sequence[tuple[str, int, int]]) -> tuple[str, int, int]:
+    """Return the heaviest of the types that wait for the collector, of those that tell something and are many.
+
+    Example: five classes that an import has dropped are not what piles up, however heavy.
+
+    Args:
+        rows: type, number and bytes, the heaviest first.
+    """
+    telling = [row for row in rows if not is_plumbing(row[0])] or list(rows)
+    many = [row for row in telling if row[1] >= MANY * max(n for _, n, _ in telling)]
+    return min(many, key=lambda row: comes_with_python(row[0]))
+
+
 def find_dead(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Dead | None:
     """Find what waited for the collector at the last look, where that is about as much as memory in use rose by."""
     memory, told = symptoms.get(ALLOCATED[0]), process.places
@@ -143,7 +158,7 @@ def find_dead(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Dead | No
         return None
     grown = leak.judgement.slope * (generations[-1] - generations[begin])
     n_bytes = sum(size for _, _, size in told.waiting)
-    name, n, _ = min(told.waiting, key=lambda row: (is_plumbing(row[0]), comes_with_python(row[0])))
+    name, n, _ = what_piles_up(told.waiting)
     if not accounts_for(n_bytes, grown) or not comes_to_much(process, grown):
         return None
     return Dead(leak, name.rpartition(".")[2], n, n_bytes)

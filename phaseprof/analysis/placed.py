@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, is_plumbing
-from phaseprof.analysis.garbage import comes_to_much
+from phaseprof.analysis.garbage import comes_to_much, what_piles_up
 from phaseprof.analysis.limits import COUNTER_BYTES, OBJECTS_BYTES, PLAIN_SHARE_PER_HOUR, Horizon
 from phaseprof.analysis.naming import PLAIN_ITEMS, advise, summarise
 from phaseprof.analysis.since import since
@@ -456,6 +456,8 @@ def _subject(place: fmt.Place) -> str:
     """The type directly in the place that brought most, else what of it tells most, else that of the place itself."""
     if place.direct and not is_plumbing(place.direct[0][0]):
         return place.direct[0][0]
+    if place.steps and place.steps[0] == _UNREACHABLE and place.inside:
+        return what_piles_up(place.inside)[0]
     telling = [name for name, _, _ in place.inside if not is_plumbing(name)]
     if telling:
         return telling[0]

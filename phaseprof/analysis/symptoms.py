@@ -125,8 +125,11 @@ class Symptom:
         """What the generations that were followed came to, where that is about the rise: a leak may pause.
 
         Where they came to far more, something else filled up meanwhile: the phase of the leak adds what leaks now.
+        What goes up and down was followed on its way up.
         """
         net = sum(self.changes().values())
+        if self.judgement.shape == "sawtooth" and net > 0:
+            return net
         return net if SHOWN <= net / self.judgement.slope <= FILLED else self.judgement.slope
 
 

@@ -155,6 +155,7 @@ class PlaceWatch:
         self._whole = _Looks(libraries=True, budget=budget, n_blocks=suspects.n_blocks)
         self._part = _Looks(libraries=False, budget=budget, n_blocks=suspects.n_blocks)
         self._was_urgent = self._is_explained = self._has_compared = False
+        self._is_collecting = True
 
     @property
     def has_looked(self) -> bool:
@@ -221,6 +222,19 @@ class PlaceWatch:
         return generation >= suspicion.WARM_UP and not is_early
 
     def _look(self, looks: _Looks, generation: int, *, is_last: bool = False) -> None:
+        """Look without a collection of the young: those that our own objects bring about would take the program's.
+
+        What is freed before the collector is back no longer counts towards the next one.
+        """
+        self._is_collecting = gc.isenabled()
+        gc.disable()
+        try:
+            self._look_now(looks, generation, is_last=is_last)
+        finally:
+            if self._is_collecting:
+                gc.enable()
+
+    def _look_now(self, looks: _Looks, generation: int, *, is_last: bool) -> None:
         is_bounded = not (is_last or looks.libraries or self._budget.share is None)  # of the program little is known
         limit_s = self._budget.max_pause_ns / 1e9 if is_bounded and self._budget.max_pause_ns < math.inf else None
         table = read_places(libraries=looks.libraries, limit_s=limit_s)
@@ -263,13 +277,14 @@ class PlaceWatch:
         heap = [_node(node, table.roots.get(node.place), steps.get(node.place, ())) for node in nodes]
         since, was_bytes = (generation, 0) if before is None else (before.generation, before.n_bytes)
         came = int(table.own_bytes.sum()) - was_bytes
+        when = collected_at(int(table.n_objects.sum()), is_enabled=self._is_collecting)
         self._recorder.add(fmt.Places(
             self._budget.clock(), generation, since, came, rows, heap, _parts(waits.parts), waits.n_rings,
-            waits.n_objects, waits.n_bytes, collected_at(int(table.n_objects.sum())), looks.libraries,
+            waits.n_objects, waits.n_bytes, when, looks.libraries,
         ))  # fmt: skip
 
 
-def collected_at(n_objects: int) -> int:
+def collected_at(n_objects: int, *, is_enabled: bool) -> int:
     """Return how many objects must wait for the collector to come by itself; -1 where it is switched off.
 
     A full collection comes when what lives for long has grown by a quarter since the last one, and by as many as the
@@ -277,9 +292,10 @@ def collected_at(n_objects: int) -> int:
 
     Args:
         n_objects: on the heap.
+        is_enabled: whether the collector runs.
     """
     young, *older = gc.get_threshold()
-    if not gc.isenabled() or not young:
+    if not is_enabled or not young:
         return -1
     return max(n_objects // _FULL_AFTER, young * math.prod(max(1, one) for one in older))
 

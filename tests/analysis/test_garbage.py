@@ -139,3 +139,10 @@ def test_what_is_frozen_and_dropped_is_garbage_for_good(frozen: int, came: int, 
 
     assert (finding.verdict, finding.kind) == ("leak", kind)
     assert ("gc.unfreeze" in finding.advice) == (kind == "garbage")
+
+
+def test_what_piles_up_is_told_and_not_the_few_that_an_import_has_dropped() -> None:
+    rows = [("torch.Tensor", 108, 58_000_000), ("_ctypes.PyCArrayType", 5, 12_000), ("app.Rollout", 54, 5_700)]
+
+    assert what_piles_up(rows)[0] == "app.Rollout"
+    assert what_piles_up(rows[:1])[0] == "torch.Tensor"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from scripted_runs import END, LAST, MIB, Curve, born, dead, held, record, rising, symptom
 
 from phaseprof.analysis.symptoms import carry_forward, find_symptoms, without_our_collections
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
+from phaseprof.verdict import judge
 
 EPISODES = "count/user.Episode"
 
@@ -270,3 +273,13 @@ def test_what_the_program_drops_before_a_collection_was_no_garbage(n_taken: floa
     })  # fmt: skip
 
     assert find_symptoms(process)["malloc_in_use_bytes"].judgement.verdict == verdict
+
+
+def test_of_what_goes_up_and_down_the_phase_is_told_by_what_was_followed() -> None:
+    """The floor of the teeth rises by next to nothing; what one phase makes waits for the collector."""
+    teeth = [1e8 + 1e6 * (g % 12) + 3000 * g for g in range(30)]
+    births = born("malloc_in_use_bytes", 3, collect=3e6, train=1e4)
+    found = replace(symptom("malloc_in_use_bytes", births=births), judgement=judge(teeth))
+
+    assert found.judgement.shape == "sawtooth"
+    assert found.phase() == "collect"

@@ -164,17 +164,28 @@ def test_what_grows_inside_an_item_has_no_bound(last: tuple[Any, ...], bound: in
 
 
 def test_the_collector_comes_for_a_quarter_of_the_heap_or_not_at_all() -> None:
-    was, was_on = gc.get_threshold(), gc.isenabled()
+    was = gc.get_threshold()
     try:
-        gc.enable()
         gc.set_threshold(700, 10, 10)
-        assert (collected_at(1_000_000), collected_at(1000)) == (250_000, 70_000)
+        assert [collected_at(n, is_enabled=True) for n in (1_000_000, 1000)] == [250_000, 70_000]
+        assert collected_at(1_000_000, is_enabled=False) == -1
         gc.set_threshold(0)
-        assert collected_at(1_000_000) == -1
-        gc.set_threshold(700, 10, 10)
-        gc.disable()
-        assert collected_at(1_000_000) == -1
+        assert collected_at(1_000_000, is_enabled=True) == -1
     finally:
         gc.set_threshold(*was)
-        if was_on:
-            gc.enable()
+
+
+def test_a_look_brings_no_collection_about_and_leaves_the_collector_as_it_was() -> None:
+    trainer, records = Trainer(), Records()
+    watch = PlaceWatch(records, Budget(None, lambda: 0), Rising())
+    trainer.rollouts.append(np.zeros(100))
+    collections: list[str] = []
+    gc.callbacks.append(lambda phase, info: collections.append(phase))
+    try:
+        watch.finish(1)
+    finally:
+        gc.callbacks.pop()
+
+    assert records.added
+    assert not collections
+    assert gc.isenabled()
