@@ -6,6 +6,7 @@ import pytest
 from scripted_runs import LAST, MIB, born, dead, record
 
 from phaseprof.analysis.findings import find_leaks
+from phaseprof.analysis.garbage import what_piles_up
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Finding
