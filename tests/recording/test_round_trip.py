@@ -68,7 +68,7 @@ class Ticking:
 @settings(max_examples=40, deadline=None)
 def test_recorded_live_and_loaded_from_the_file_are_the_same(turns: list[list[Step]], is_declared: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        profiler = Profiler(folder, budget=1.0)
+        profiler = Profiler(folder, budget=1.0, max_look=0.001)
         for steps in turns:
             if is_declared:
                 with profiler.generation():
