@@ -3,6 +3,7 @@
 #   make demo       a small evolutionary trainer, instrumented; SCENARIO=evaluate plants a leak
 #   make test       the suite without torch on every Python from 3.10 to 3.13 found here, then with torch
 #   make leakbench  known leaks and healthy twins: TOOL=phaseprof by default, ARGS for more options
+#   make real       programs with other frameworks, healthy and leaky, bare and watched
 #   make bench      the figures of docs/benchmarks.md
 #   make integrations  tests against the packages of phaseprof.integrations, which are large
 #   make lint       ruff and mypy --strict
@@ -28,7 +29,7 @@ ARGS ?=
 WORKERS ?= 2
 PYTEST := -m pytest -q -n $(WORKERS) --dist worksteal
 
-.PHONY: demo test test-torch test-base integrations bench leakbench lint docs sanitize coverage clean
+.PHONY: demo test test-torch test-base integrations bench real leakbench lint docs sanitize coverage clean
 
 demo: $(VENV)/.test
 	$(BIN)/phaseprof demo --scenario $(SCENARIO) $(ARGS)
@@ -56,6 +57,10 @@ $(INTEGRATIONS)/.installed: $(METADATA)
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+# Programs with the frameworks that people use, healthy and leaky, bare and watched: a quarter of an hour.
+real: $(INTEGRATIONS)/.installed
+	cd benchmarks && ../$(INTEGRATIONS)/bin/python -m real $(ARGS)
 
 leakbench: $(VENV)/.bench
 	cd benchmarks && ../$(BIN)/python -m leakbench --tool $(TOOL) $(ARGS)

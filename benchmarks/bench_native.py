@@ -26,6 +26,8 @@ HAS_CHEAP_LISTS = sys.version_info >= (3, 12)
 # Ratios and figures to reach: half of the Python pass's time up to 3.11, where the collector's list is most of it.
 CENSUS_RATIO = 3.0 if HAS_CHEAP_LISTS else 2.0
 SIZE_RATIO = 4.0
+# What a look in the loop must save beside a large library.
+PART_RATIO = 10.0
 PLACES_NS, PLACES_RATIO, BESIDE_TORCH_S, MEMORY_BYTES = 100, 10.0, 0.035, 48
 SMAPS = Path("/proc/self/smaps_rollup")
 
@@ -153,10 +155,16 @@ def best(action, rounds):
     for _ in range(rounds):
         begin = time.thread_time(); action(); least = min(least, time.thread_time() - begin)
     return least
+def main():
+    model = torch.nn.Sequential(*(torch.nn.Linear(64, 64) for _ in range(50)))
+    optimizer = torch.optim.Adam(model.parameters())
+    envs = [[object() for _ in range(50)] for _ in range(200)]
+    part = read_places(libraries=False)
+    return best(lambda: read_places(libraries=False), 7), best(read_places, 7), part.n_met, len(part)
 table = read_places()
 ours = best(read_places, 7)
 with passes_in_python(): peer = best(read_places, 1)
-print(ours, peer, table.n_met, len(table))
+print(ours, peer, table.n_met, len(table), *main())
 """
 
 
@@ -164,9 +172,13 @@ def torch_rows() -> list[dict[str, object]]:
     done = subprocess.run([sys.executable, "-c", TORCH], capture_output=True, text=True, timeout=300, check=False)
     if done.returncode:
         return []
-    ours, peer, n_met, n_places = map(float, done.stdout.split())
+    ours, peer, n_met, n_places, part, whole, n_part, n_part_places = map(float, done.stdout.split())
     note = f"{n_met:,.0f} objects met, {n_places:,.0f} places"
-    return [row("the heap by place beside torch, in C", ours, peer, bound=PLACES_RATIO, most=BESIDE_TORCH_S, note=note)]
+    beside = f"{n_part:,.0f} objects met, {n_part_places:,.0f} places: a model, its optimizer, 10,000 objects"
+    return [
+        row("the heap by place beside torch, in C", ours, peer, bound=PLACES_RATIO, most=BESIDE_TORCH_S, note=note),
+        row("what a program reaches beside torch, in C", part, whole, bound=PART_RATIO, peer_name="the whole heap", note=beside),
+    ]
 
 
 def rows(quick: bool) -> list[dict[str, object]]:
