@@ -177,8 +177,11 @@ def torch_rows() -> list[dict[str, object]]:
     beside = f"{n_part:,.0f} objects met, {n_part_places:,.0f} places: a model, its optimizer, 10,000 objects"
     return [
         row("the heap by place beside torch, in C", ours, peer, bound=PLACES_RATIO, most=BESIDE_TORCH_S, note=note),
-        row("what a program reaches beside torch, in C", part, whole, bound=PART_RATIO, peer_name="the whole heap", note=beside),
-    ]
+        row(
+            "what a program reaches beside torch, in C", part, whole,
+            bound=PART_RATIO, peer_name="the whole heap", note=beside,
+        ),
+    ]  # fmt: skip
 
 
 def rows(quick: bool) -> list[dict[str, object]]:
