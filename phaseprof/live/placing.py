@@ -40,7 +40,7 @@ _FIRST_NS = 1_000_000_000
 # By so much a look may overdraw while it is not known where memory goes; what comes after it waits for that.
 _DEBT_NS = 20_000_000
 # A look that takes no longer goes before all else that costs as much.
-_CHEAP_NS = 40_000_000
+_CHEAP_NS = 60_000_000
 # When a counter begins to rise, so many generations between two looks are enough.
 _SOON = 3
 # Of the objects that live for long, one in so many must be new for a full collection to come (CPython's own rule).
@@ -166,13 +166,13 @@ class PlaceWatch:
     def is_waited_for(self) -> bool:
         """Whether a look is due and lacks room: what is left of the budget is kept for it."""
         if self._budget.share is None or self._budget.wall_ns < _FIRST_NS:
-            return False
+            return False  # a short run has no time to wait
         return self.comes_first or any(not looks.kept and not looks.is_too_slow() for looks in self._wanted())
 
     @property
     def comes_first(self) -> bool:
         """Whether memory rises, and no two looks at what the program reaches were compared, which would be cheap."""
-        if self._budget.share is None or self._has_compared or not self._was_urgent:
+        if self._budget.share is None or self._budget.wall_ns < _FIRST_NS or self._has_compared or not self._was_urgent:
             return False
         return self._part.cost_ns() <= min(_CHEAP_NS, self._budget.max_pause_ns)
 
