@@ -21,8 +21,10 @@ from phaseprof.verdict.levels import comes_with
 AT = "generation end"
 # Series that may point at a leak, and the least rise a generation that is worth a look.
 LEAST = {"_bytes": 256.0, "python_blocks": 8.0, "_count": 0.1}
-# The exact counters of the allocators, and the rise a generation at which a leak is worth some haste.
+# The exact counters of the allocators, and the rise a generation at which a leak is worth some haste; of generations
+# that are shorter than so many seconds, the rise in that time.
 ALLOCATORS = {"malloc_in_use_bytes": 16_384.0, "python_blocks": 100.0}
+TURN_S = 0.5
 # What one of each takes, in bytes.
 UNITS = {"malloc_in_use_bytes": 1.0, "python_blocks": BLOCK_BYTES}
 NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "children", "children_private_bytes",
@@ -57,7 +59,7 @@ class Suspects:
         self._recorder = recorder
         self._escalation = escalation
         self._sources = sources
-        self._clock = clock
+        self._clock, self._began = clock, clock()
         self.containers = ContainerWatch()
         self._containers_told: dict[str, tuple[int, bool]] = {}  # by key: id, and whether a census may not see it
 
@@ -96,10 +98,15 @@ class Suspects:
 
     def is_urgent(self) -> bool:
         """Whether they rise by enough, and have not stopped: a buffer that is full is no reason for haste."""
+        part = min(1.0, self._seconds_each() / TURN_S)
         return any(
-            suspicion.rises_still(self.series(metric), least + self._own_growth(metric))
+            suspicion.rises_still(self.series(metric), part * least + self._own_growth(metric))
             for metric, least in ALLOCATORS.items()
         )
+
+    def _seconds_each(self) -> float:
+        """How long a generation has taken so far, on average."""
+        return (self._clock() - self._began) / 1e9 / max(1, self._recorder.generation + 1)
 
     def look(self, generation: int, *, readings: int = suspicion.LEAST_READINGS) -> None:
         """Start an investigation of everything that looks suspicious and is not looked at already.

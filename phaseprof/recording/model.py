@@ -57,7 +57,8 @@ class ProcessRun:
         charges: (phase label, metric) to the change in each generation while it was the innermost phase; under
             ``BUSY``, the time in it.
         counted: label number to its visits that were only counted, generations among them.
-        looks: the newest look by place at all of the heap (``True``), and without what only libraries hold (``False``).
+        looks: the newest look by place at all of the heap (``True``), and without what only libraries hold (``False``);
+            of those after which the heap grew, if it ever did.
     """
 
     def __init__(self) -> None:
@@ -133,7 +134,7 @@ class ProcessRun:
         elif isinstance(record, fmt.Collected):
             _append(self.collected, record)
         elif isinstance(record, fmt.Places):
-            self.looks[record.libraries] = record
+            self._add_look(record)
         elif isinstance(record, fmt.Large):
             self.large = record
         elif isinstance(record, fmt.SnapshotTaken):
@@ -143,6 +144,12 @@ class ProcessRun:
             self.cost = record
         elif isinstance(record, fmt.End):
             self.ended = record
+
+    def _add_look(self, record: fmt.Places) -> None:
+        """Keep the newest look; where the heap became smaller, the program has dropped what the one before shows."""
+        kept = self.looks.get(record.libraries)
+        if kept is None or record.bytes > 0 or kept.bytes <= 0 or kept.since == kept.g:
+            self.looks[record.libraries] = record
 
     def _add_header(self, record: fmt.Header) -> None:
         if self.header is None:  # a rotated part repeats it
