@@ -180,10 +180,14 @@ def test_a_look_brings_no_collection_about_and_leaves_the_collector_as_it_was() 
     watch = PlaceWatch(records, Budget(None, lambda: 0), Rising())
     trainer.rollouts.append(np.zeros(100))
     collections: list[str] = []
+    was = gc.get_threshold()
+    gc.collect()
     gc.callbacks.append(lambda phase, info: collections.append(phase))
     try:
+        gc.set_threshold(700)
         watch.finish(1)
     finally:
+        gc.set_threshold(*was)
         gc.callbacks.pop()
 
     assert records.added
