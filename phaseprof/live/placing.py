@@ -27,10 +27,6 @@ from phaseprof.recording import format as fmt
 _IN_C_NS, _IN_PYTHON_NS, _USUAL_HEAP = 80, 9_000, 500_000
 # What reading the program's part of it takes, in C and in Python: 2 to 4 ms for 20,000 to 30,000 objects.
 _PART_IN_C_NS, _PART_IN_PYTHON_NS = 4_000_000, 80_000_000
-# Blocks that libraries hold at most (1.1 million beside torch, 2 beside Lightning): what is more is the program's.
-_LIBRARY_BLOCKS = 2_500_000
-# Of the longest pause, the part after which a look ends that takes longer than expected: to put it away takes as long.
-_LIMIT = 0.5
 # A look that is compared reads, charges, and walks once more for the paths.
 _COMPARED = 2.4
 # Looks are made at distances that grow with the run, so that their number is small; so many are kept to compare with.
@@ -96,12 +92,10 @@ class _Looks:
     def cost_ns(self) -> int:
         """What the next one is expected to take."""
         is_in_c = extension() is not None
-        each_ns, n_blocks = _IN_C_NS if is_in_c else _IN_PYTHON_NS, self._n_blocks() or _USUAL_HEAP
         if self.libraries:
-            read_ns = n_blocks * each_ns
+            read_ns = (self._n_blocks() or _USUAL_HEAP) * (_IN_C_NS if is_in_c else _IN_PYTHON_NS)
         else:
             read_ns = _PART_IN_C_NS if is_in_c else _PART_IN_PYTHON_NS
-            read_ns += max(0, n_blocks - _LIBRARY_BLOCKS) * each_ns
         if not self.kept:
             return self._budget.estimate_ns(self._first_job, read_ns)
         read_ns = self._budget.estimate_ns(self._first_job, read_ns)
@@ -241,9 +235,8 @@ class PlaceWatch:
                 gc.enable()
 
     def _look_now(self, looks: _Looks, generation: int, *, is_last: bool) -> None:
-        # How large the program's part is, is a guess.
-        is_bounded = not (is_last or looks.libraries) and self._budget.max_pause_ns < math.inf
-        limit_s = _LIMIT * self._budget.max_pause_ns / 1e9 if is_bounded else None
+        is_bounded = not (is_last or looks.libraries or self._budget.share is None)  # of the program little is known
+        limit_s = self._budget.max_pause_ns / 1e9 if is_bounded and self._budget.max_pause_ns < math.inf else None
         table = read_places(libraries=looks.libraries, limit_s=limit_s)
         if table.partial:
             return

@@ -173,23 +173,3 @@ def test_the_collector_comes_for_a_quarter_of_the_heap_or_not_at_all() -> None:
         assert collected_at(1_000_000, is_enabled=True) == -1
     finally:
         gc.set_threshold(*was)
-
-
-def test_a_look_brings_no_collection_about_and_leaves_the_collector_as_it_was() -> None:
-    trainer, records = Trainer(), Records()
-    watch = PlaceWatch(records, Budget(None, lambda: 0), Rising())
-    trainer.rollouts.append(np.zeros(100))
-    collections: list[str] = []
-    was = gc.get_threshold()
-    gc.collect()
-    gc.callbacks.append(lambda phase, info: collections.append(phase))
-    try:
-        gc.set_threshold(700)
-        watch.finish(1)
-    finally:
-        gc.set_threshold(*was)
-        gc.callbacks.pop()
-
-    assert records.added
-    assert not collections
-    assert gc.isenabled()
