@@ -96,10 +96,8 @@ class _Looks:
             read_ns = (self._n_blocks() or _USUAL_HEAP) * (_IN_C_NS if is_in_c else _IN_PYTHON_NS)
         else:
             read_ns = _PART_IN_C_NS if is_in_c else _PART_IN_PYTHON_NS
-        if not self.kept:
-            return self._budget.estimate_ns(self._first_job, read_ns)
         read_ns = self._budget.estimate_ns(self._first_job, read_ns)
-        return self._budget.estimate_ns(self._next_job, round(_COMPARED * read_ns))
+        return self._budget.estimate_ns(self._next_job, round(_COMPARED * read_ns)) if self.kept else read_ns
 
     def is_too_slow(self) -> bool:
         """Whether the next one is expected to make too long a pause."""
@@ -235,8 +233,9 @@ class PlaceWatch:
                 gc.enable()
 
     def _look_now(self, looks: _Looks, generation: int, *, is_last: bool) -> None:
-        is_bounded = not (is_last or looks.libraries or self._budget.share is None)  # of the program little is known
-        limit_s = self._budget.max_pause_ns / 1e9 if is_bounded and self._budget.max_pause_ns < math.inf else None
+        # How large the program's part is, is a guess; without a budget a pause has no bound.
+        is_bounded = not (is_last or looks.libraries) and self._budget.max_pause_ns < math.inf
+        limit_s = self._budget.max_pause_ns / 1e9 if is_bounded else None
         table = read_places(libraries=looks.libraries, limit_s=limit_s)
         if table.partial:
             return
