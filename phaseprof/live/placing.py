@@ -104,7 +104,8 @@ class _Looks:
 
     def is_too_slow(self) -> bool:
         """Whether the next one is expected to make too long a pause."""
-        return self._is_too_large or self.cost_ns() > min(self._budget.max_pause_ns, math.inf if extension() is not None else _MOST_NS)
+        most_ns = min(self._budget.max_pause_ns, math.inf if extension() is not None else _MOST_NS)
+        return self._is_too_large or self.cost_ns() > most_ns
 
     def has_room(self, *, is_explained: bool) -> bool:
         """Whether the budget has room; while it is not known where memory goes, the whole share so far counts."""
