@@ -37,7 +37,7 @@ BLOCK_BYTES = 48.0
 COMPANIONS = {
     "children": {"Process", "ForkProcess", "SpawnProcess", "ForkServerProcess", "Popen", "Connection", "Finalize"},
     "threads": {"Thread", "ThreadPoolExecutor", "_WorkItem", "Timer"},
-    "shared memory": {"SharedMemory", "mmap", "memoryview"},
+    "shared memory": {"SharedMemory", "mmap", "memoryview", "ObjectRef"},
     "descriptors": {"mmap", "socket", "TextIOWrapper", "BufferedReader", "BufferedWriter", "FileIO", "FileHandler"},
 }
 

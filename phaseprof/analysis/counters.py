@@ -32,6 +32,7 @@ from phaseprof.analysis.placed import (
     is_measured,
     leaking_memory,
     measured_looks,
+    phase_of,
     rest_of,
 )  # fmt: skip
 from phaseprof.analysis.since import since
@@ -43,14 +44,20 @@ from phaseprof.records import BLOCK_BYTES, COMPANIONS, NO_ROOT, Certainty, Findi
 from phaseprof.units import format_bytes
 from phaseprof.verdict.levels import comes_with
 
+# Resident pages of shared segments: they fill what is mapped, and then no more come.
+PAGES = "shm_resident_bytes"
+# Growth of children that run this interpreter.
+WORKERS = "children_grown_bytes"
 # A counter's kind, in the order in which it explains the others: a child holds pipes and threads, a thread objects.
 COUNTED = (
     ("children", "children", "Process"),
+    (WORKERS, "children", None),
     ("children_private_bytes", "children", None),
     ("threads", "threads", "Thread"),
     ("shm_segments", "shared memory", "SharedMemory"),
     ("shm_bytes", "shared memory", "SharedMemory"),
     ("shm_user_segments", "shared memory", "SharedMemory"),  # closed here, never unlinked
+    (PAGES, "shared memory", None),
     ("descriptors", "descriptors", None),
 )
 # Resident memory is the poorest witness: it votes only in recordings that hold nothing better.
@@ -96,20 +103,17 @@ def counter_causes(
             continue
         rate = symptom.judgement.slope
         # A parent that writes to a page gives its forked children one of their own: a little of that is nobody's leak.
-        if metric.endswith("_bytes") and not horizon.is_felt(rate, symptom.judgement.since, least=COUNTER_BYTES):
+        least = _least_bytes(metric, process)
+        if metric.endswith("_bytes") and not horizon.is_felt(rate, symptom.judgement.since, least=least):
             continue
         plain = replace(_plain(process, symptom, kind, horizon), subject=subject)
         if metric == "shm_user_segments" and plain.phase in (None, OUTSIDE):
             continue  # other programs of this user make segments too, whenever they like
         objects = _companion(kind, symptom, symptoms, known, trifles)
-        share = companion(process, kind, rate) if objects is None else None
-        told = _asked_about(process, kind) if objects is None and share is None else None
-        if share is not None:
-            seen = Certainty(holder="measured" if measured_looks(process) else "seen once")
-            plain = replace(plain, subject=_better(share.subject, subject), holder=share.holder, certainty=seen)
-        if told is not None:
-            plain = replace(plain, subject=_better(told.subject.rpartition(".")[2], subject), holder=tuple(told.steps))
-        found.append(_joined(plain, symptom, objects))
+        held = plain if objects is not None else _with_holder(process, plain, rate)
+        if metric == PAGES and objects is None and not held.holder:
+            continue  # a buffer that was mapped whole fills up
+        found.append(_joined(held, symptom, objects))
     every = [*known, *found]
     if explained:
         native = without_companions(explained, found)
@@ -119,6 +123,32 @@ def counter_causes(
     if not any(f.verdict == "leak" and f.metric in NATIVE[1:] for f in native):
         native = [*native, *_pinned(process, symptoms, [*every, *native], horizon)]
     return [*found, *native, *_device(process, symptoms, leaks, horizon), *logged]
+
+
+def _least_bytes(metric: str, process: ProcessRun) -> float:
+    """What a counter must have come to: resident memory of programs that are none of ours, as much as our own.
+
+    Where the growth of workers is read by itself, the sum over all children says that of servers and compilers.
+    """
+    has_workers = (AT, WORKERS) in process.series
+    return MAPPED_LEAST_BYTES if metric == "children_private_bytes" and has_workers else COUNTER_BYTES
+
+
+def _with_holder(process: ProcessRun, plain: Finding, rate: float) -> Finding:
+    """Give a counter's finding the holder of what comes with it, where a look by place or a search met that."""
+    share, usual = companion(process, plain.kind, rate), plain.subject
+    if share is not None:
+        seen = Certainty(holder="measured" if measured_looks(process) else "seen once")
+        # Pages of a segment are touched where they are read; who keeps what lies in them was somewhere else.
+        phase = phase_of(process, share) if plain.metric == PAGES else None
+        return replace(
+            plain, subject=_better(share.subject, usual), holder=share.holder, certainty=seen,
+            phase=phase or plain.phase,
+        )  # fmt: skip
+    told = _asked_about(process, plain.kind)
+    if told is None:
+        return plain
+    return replace(plain, subject=_better(told.subject.rpartition(".")[2], usual), holder=tuple(told.steps))
 
 
 def is_explained(leak: Finding, counted: Sequence[Finding]) -> bool:

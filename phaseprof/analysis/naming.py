@@ -112,7 +112,7 @@ def bytes_per_generation(cause: Cause, ceiling: float = math.inf) -> float:
     measured = [s.judgement.slope for s in cause.of_kind("storages/", "arrays_bytes", "graph_bytes", "untracked/")]
     counted = [s.judgement.slope * _each(s) for s in cause.of_kind("count/", "watched/")]
     items = [s.judgement.slope * _each_item(s) for s in cause.of_kind("container/")]
-    plain = cause.of_kind("malloc_", "anonymous_", "children_private", "shm_bytes", "tracked/")
+    plain = cause.of_kind("malloc_", "anonymous_", "children_", "shm_bytes", "shm_resident_bytes", "tracked/")
     other = [s.judgement.slope for s in plain]
     nodes = [s.judgement.slope * NODE_BYTES for s in cause.of_kind("graph_nodes")]
     return max([0.0, *measured, *other, min(ceiling, max([0.0, *counted, *items, *nodes]))])

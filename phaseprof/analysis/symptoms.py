@@ -26,8 +26,8 @@ AT = "generation end"
 DEVICE_VOTES = ("allocated_bytes", "active_blocks")
 PLAIN_METRICS = (
     "arrays_bytes", "graph_nodes", "graph_bytes", "malloc_in_use_bytes", "python_blocks", "descriptors", "threads",
-    "children", "children_private_bytes", "shm_bytes", "shm_segments", "shm_user_segments", "anonymous_bytes",
-    "rss_bytes", "pinned_bytes",
+    "children", "children_grown_bytes", "children_private_bytes", "shm_bytes", "shm_segments", "shm_user_segments",
+    "shm_resident_bytes", "anonymous_bytes", "rss_bytes", "pinned_bytes",
 )  # fmt: skip
 
 

@@ -19,7 +19,8 @@ AFTER_EFFECTS = 1.3
 # Jobs that are part of recording, and do not count as looks.
 RECORDING = frozenset({
     "points", "recording", "counters", "suspicion", "sampling",
-    "limits", "malloc", "descriptors", "threads", "children", "shared memory",
+    "limits", "malloc", "descriptors", "threads", "children", "child growth", "shared memory",
+    "shared pages",
 })  # fmt: skip
 # What a reading at a boundary is taken to cost before the first.
 FIRST_READING_NS = 50_000

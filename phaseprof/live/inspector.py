@@ -28,7 +28,7 @@ from phaseprof.probes.skipped import skipped
 from phaseprof.probes.typeinfo import with_subclasses
 from phaseprof.recording import format as fmt
 
-COUNTERS = ("limits", "children", "descriptors", "threads", "shared memory", "malloc")
+COUNTERS = ("limits", "children", "child growth", "descriptors", "threads", "shared memory", "shared pages", "malloc")
 # Jobs of a generation's end, cheapest first, with what each is taken to cost before it was measured: nanoseconds for
 # each object that the collector tracks, by the passes in Python and in C, and how many those are where nothing tells.
 FIRST_COST = {"tracked": 10, "watched": 30, "types": 120, "heap walk": 1_100}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
 
@@ -28,7 +29,10 @@ TURN_S = 0.5
 # What one of each takes, in bytes.
 UNITS = {"malloc_in_use_bytes": 1.0, "python_blocks": BLOCK_BYTES}
 NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "children", "children_private_bytes",
-          "shm_bytes", "shm_segments", "shm_user_segments", "graph_nodes")  # fmt: skip
+          "children_grown_bytes", "shm_bytes", "shm_resident_bytes", "shm_segments", "shm_user_segments",
+          "graph_nodes")  # fmt: skip
+# Resident pages of shared segments.
+PAGES = "shm_resident_bytes"
 # Counters of things that objects come with, and the kind of their findings.
 COUNTED = {"children": "children", "threads": "threads", "shm_segments": "shared memory", "descriptors": "descriptors"}
 # What children must take more than at first to be read more often.
@@ -130,11 +134,17 @@ class Suspects:
         """
         grown = {kind: rise for metric, kind in COUNTED.items() if (rise := self._risen(metric)) > 0}
         names = {name: rise for kind, rise in grown.items() for name in COMPANIONS[kind]}
+        self._start_companions(generation, names, comes_with)
+
+    def _start_companions(
+        self, generation: int, names: Mapping[str, float], fits: Callable[[float, float], bool]
+    ) -> None:
+        """Start types by name, of which there are as many as fits a rise."""
         classes = {cls: type_name(cls) for cls in all_classes() if names and type_name(cls).rpartition(".")[2] in names}
         counts = watched_counts(list(classes)) if classes else {}
         try:
             for cls, count in counts.items():
-                if comes_with(names[classes[cls].rpartition(".")[2]], count):
+                if fits(names[classes[cls].rpartition(".")[2]], count):
                     family = families.TypeFamily(f"count/{classes[cls]}", [cls])
                     self._start_if_wanted(Investigation(family.key, family.subject, generation, family))
         finally:
@@ -190,6 +200,8 @@ class Suspects:
             self._start_if_wanted(Investigation(family.key, family.subject, generation, family, rate=rate))
             return
         if metric in NATIVE and self._escalation.wants(metric, generation):
+            if metric == PAGES:  # whoever reads a page touches it: what keeps it says more
+                self._start_companions(generation, dict.fromkeys(COMPANIONS["shared memory"], generation), operator.le)
             reader = self.reader_of(metric)
             if reader is not None:
                 self._escalation.start(Investigation(metric, metric, generation, counter=reader))

@@ -106,7 +106,7 @@ def describe_children() -> Children:
     """
     living: list[ChildMemory] = []
     zombies: list[int] = []
-    for pid in _descendants():
+    for pid in list_descendants():
         name, state, n_faults = _name_state_faults(pid)
         if state == _ZOMBIE:
             zombies.append(pid)
@@ -127,7 +127,12 @@ def sum_children(children: Children) -> dict[str, int]:
     return figures
 
 
-def _descendants() -> list[int]:
+def list_descendants() -> list[int]:
+    """List the children of this process, theirs included, nearest first.
+
+    Raises:
+        ProbeUnavailable: neither ``/proc`` nor psutil tells the children.
+    """
     try:
         return list(_descendants_in_proc(os.getpid()))
     except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from phaseprof.errors import ProbeUnavailable
+from phaseprof.probes.child_growth import ChildGrowthProbe
 from phaseprof.probes.children import ChildrenProbe
 from phaseprof.probes.cuda import open_accelerator_probe
 from phaseprof.probes.descriptors import DescriptorProbe
@@ -13,7 +14,7 @@ from phaseprof.probes.limits import LimitProbe
 from phaseprof.probes.malloc import MallocProbe
 from phaseprof.probes.process import open_process_probe
 from phaseprof.probes.protocol import Probe
-from phaseprof.probes.shared_memory import SharedMemoryProbe
+from phaseprof.probes.shared_memory import SharedMemoryProbe, SharedPagesProbe
 from phaseprof.probes.threads import ThreadProbe
 
 PROBES: Mapping[str, Callable[[], Probe]] = {
@@ -21,9 +22,11 @@ PROBES: Mapping[str, Callable[[], Probe]] = {
     "limits": LimitProbe,
     "accelerator": open_accelerator_probe,
     "children": ChildrenProbe,
+    "child growth": ChildGrowthProbe,
     "descriptors": DescriptorProbe,
     "threads": ThreadProbe,
     "shared memory": SharedMemoryProbe,
+    "shared pages": SharedPagesProbe,
     "malloc": MallocProbe,
     "gc": GcWatch,
 }

@@ -32,6 +32,7 @@ def kinds(process: ProcessRun) -> list[str]:
     [
         ("children", 1, "children", "Process", "children/generation"),
         ("children_private_bytes", MIB, "children", None, "bytes/generation"),
+        ("children_grown_bytes", MIB, "children", None, "bytes/generation"),
         ("threads", 2, "threads", "Thread", "threads/generation"),
         ("shm_segments", 1, "shared memory", "SharedMemory", "shm_segments/generation"),
         ("shm_bytes", MIB, "shared memory", "SharedMemory", "bytes/generation"),
@@ -69,6 +70,26 @@ def test_a_child_explains_its_pipes() -> None:
     assert kinds(record({"children": rising(1), "children_private_bytes": rising(MIB), "descriptors": rising(2)})) == [
         "children"
     ]
+
+
+@pytest.mark.parametrize(("slope", "found"), [(MIB // 4, []), (4 * MIB, ["children"])])
+def test_beside_workers_that_rest_other_programs_must_grow_by_much(slope: int, found: list[str]) -> None:
+    servers = {"children_grown_bytes": 8.0 * MIB, "children_private_bytes": rising(slope)}
+
+    assert kinds(record(servers)) == found
+
+
+def test_a_segment_that_was_mapped_whole_may_fill_up() -> None:
+    assert find_leaks(record({"shm_bytes": 2000.0 * MIB, "shm_resident_bytes": rising(2 * MIB)})) == ()
+
+
+def test_pages_that_objects_hold_are_a_leak_of_the_phase_that_made_the_objects() -> None:
+    process = with_objects("shm_resident_bytes", 2.0 * MIB, "ray.ObjectRef")
+
+    finding = only(process)
+
+    assert (finding.kind, finding.subject, finding.phase) == ("shared memory", "ObjectRef", "train")
+    assert finding.holder[:3] == LOSSES[:3]
 
 
 def test_a_segment_explains_its_descriptor() -> None:

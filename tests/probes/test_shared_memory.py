@@ -8,7 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from phaseprof.probes.shared_memory import Segment, SharedMemoryProbe, describe_segments, parse_segments
+from phaseprof.probes.shared_memory import (
+    Segment,
+    SharedMemoryProbe,
+    SharedPagesProbe,
+    describe_segments,
+    parse_segments,
+)
 from phaseprof.units import MIB
 
 MAPS = b"""\
@@ -59,7 +65,7 @@ def test_a_mapped_segment_raises_count_bytes_and_regions() -> None:
 
 
 def test_only_touched_pages_are_resident(segment: shared_memory.SharedMemory) -> None:
-    probe = SharedMemoryProbe()
+    probe = SharedPagesProbe()
     before = probe.read()["shm_resident_bytes"]
 
     segment.buf[: MIB] = b"x" * MIB

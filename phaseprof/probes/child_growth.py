@@ -1,0 +1,88 @@
+"""How much the workers of a program have grown: exact, and cheap enough for each generation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from phaseprof.errors import ProbeUnavailable
+from phaseprof.interrupts import raise_the_programs
+from phaseprof.probes.children import list_descendants
+from phaseprof.probes.protocol import Closable, CostClass
+
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+# Readings between two listings of the children: with the threads of torch a listing takes ten times a reading.
+_LISTED_EVERY = 4
+_RESIDENT, _SHARED = 1, 2
+# In place of what a child took at first: it was not read yet, or it is another program.
+_NEW, _OTHER = -1, -2
+
+
+class ChildGrowthProbe(Closable):
+    """Add up by how much the anonymous memory of living workers has grown since each was first seen.
+
+    Workers are the children that run this process's interpreter, forked or spawned.  What other programs need, such as
+    the servers of a cluster, rises for reasons of their own.
+
+    Metric: ``children_grown_bytes``.  A forked child begins with all that its parent had, which is no growth of its
+    own; pages that become its own because somebody writes to them are in its anonymous memory already, so what rises
+    here was allocated by a child.  Of a child that ended nothing is left in the sum.
+
+    Traps: a child that grew before it was first seen, in the first generations perhaps, seems smaller.  Pages swapped
+    out leave the sum.
+
+    Cost: 10 us for each child, and every fourth time a listing of 10 us for each thread of this process (two shared AMD
+    EPYC cores, Python 3.11).
+    Source: ``/proc/PID/statm``, ``/proc/PID/exe``, ``/proc/PID/task/TID/children``.
+
+    Raises:
+        ProbeUnavailable: no ``/proc``.
+    """
+
+    name = "child growth"
+    cost = CostClass.GENERATION
+
+    def __init__(self) -> None:
+        self._first: dict[int, int] = {}
+        self._n_readings = 0
+        self._program = _program("self")
+        _anonymous_bytes("self")
+
+    def read(self) -> Mapping[str, int]:
+        """Add up the growth of the children; see the class for metric, errors and cost."""
+        self._require_open("the growth of child processes")
+        if self._n_readings % _LISTED_EVERY == 0:
+            self._first = {pid: self._first.get(pid, _NEW) for pid in list_descendants()}
+        self._n_readings += 1
+        return {"children_grown_bytes": sum(self._grown_bytes(pid) for pid in list(self._first))}
+
+    def _grown_bytes(self, pid: int) -> int:
+        if self._first[pid] == _OTHER:
+            return 0
+        try:
+            now = _anonymous_bytes(str(pid))
+        except ProbeUnavailable:  # it has ended
+            del self._first[pid]
+            return 0
+        if self._first[pid] == _NEW:
+            self._first[pid] = now if _program(str(pid)) == self._program else _OTHER
+        return now - self._first[pid] if self._first[pid] >= 0 else 0
+
+
+def _program(process: str) -> str:
+    """Return the file that a process executes; empty where that may not be read."""
+    try:
+        return os.readlink(f"/proc/{process}/exe")  # noqa: PTH115 - no path is needed
+    except OSError as error:
+        raise_the_programs(error)
+        return ""
+
+
+def _anonymous_bytes(process: str) -> int:
+    try:
+        with open(f"/proc/{process}/statm", "rb", buffering=0) as file:  # noqa: PTH123
+            fields = file.read(256).split()
+        return (int(fields[_RESIDENT]) - int(fields[_SHARED])) * _PAGE_BYTES
+    except (OSError, IndexError, ValueError) as error:
+        raise_the_programs(error)
+        raise ProbeUnavailable(f"cannot read /proc/{process}/statm: {error}") from error
