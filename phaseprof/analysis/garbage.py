@@ -142,7 +142,8 @@ def what_piles_up(rows: Sequence[tuple[str, int, int]]) -> tuple[str, int, int]:
         rows: type, number and bytes, the heaviest first.
     """
     telling = [row for row in rows if not is_plumbing(row[0])] or list(rows)
-    many = [row for row in telling if row[1] >= MANY * max(n for _, n, _ in telling)]
+    most = max(n for _, n, _ in telling)
+    many = [row for row in telling if row[1] >= MANY * most] or telling  # of fewer objects more bytes may wait
     return min(many, key=lambda row: comes_with_python(row[0]))
 
 

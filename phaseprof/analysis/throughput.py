@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -25,6 +26,9 @@ SHOWN = 0.7
 MOST_BESIDE = 3
 # What a generation takes at least, in seconds: readings of two clocks do not fit to the microsecond.
 LEAST_S = 1e-6
+# Shorter generations are judged in groups that last so long, in seconds: a scheduler lets others run for some
+# milliseconds, so that the time of a shorter stretch tells whether that happened and not how long the work took.
+STRETCH_S = 0.01
 # Series that say what a loop may have to work through: each is judged already.
 _SEARCHED = ("container/", "graph_nodes", "watched/", "tracked/", "count/")
 ITEMS, SECONDS = "items_per_s", "generation_seconds"
@@ -37,20 +41,32 @@ def find_slowdown(
     """Return one finding where generations slow down steadily, by a tenth or more and not by chance.
 
     Method: seconds an item, or a generation where no items were said, are judged as memory is; a step is no slowdown,
-    since another program may have been started beside.  For the same reason time in which the loop was ready to run,
-    and others had the processors, does not count. Smallest n: 12 generations.
+    since another program may have been started beside. For the same reason time in which the loop was ready to run,
+    and others had the processors, does not count. Smallest n: 12 generations, or 12 stretches of 10 ms of shorter ones.
     """
     turns = [g for g in process.generations if g.seconds and not g.implied]
     with_items = [g for g in turns if g.items]
     metric, turns = (ITEMS, with_items) if len(with_items) >= LEAST else (SECONDS, turns)
-    if len(turns) < LEAST:
+    ordinals, times = _stretches(turns, _own_times(process, turns, metric))
+    if len(times) < LEAST:
         return []
-    times = _own_times(process, turns, metric)
-    judgement = judge(times, [g.ordinal for g in turns])
+    judgement = judge(times, ordinals)
     before, after = _ends(judgement, times)
     if not _is_steady(judgement) or after <= 0 or 1 - before / after < LEAST_LOSS:
         return []
-    return [_finding(process, symptoms, found, turns, metric, judgement, (before, after))]
+    phase, beside = _slowest(process, turns), [*_collections(process, turns), *_beside(symptoms, found)]
+    series = ordinals, tuple(1 / took if metric == ITEMS else took for took in times)
+    advice = f"Look at what {beside[0]} is used for{f' in {phase}' if phase else ''}." if beside else _advice(phase)
+    summary = _sentence(metric, (before, after), phase, beside)
+    return [_finding(process, metric, judgement, series, phase=phase, summary=summary, advice=advice)]
+
+
+def _stretches(turns: Sequence[Generation], times: Sequence[float]) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Put generations that are too short to be timed into groups: the last generation of each, and their mean time."""
+    typical = float(np.median([g.seconds or 0.0 for g in turns])) if turns else STRETCH_S
+    n = max(1, math.ceil(STRETCH_S / max(typical, LEAST_S)))
+    ends = range(n, len(turns) + 1, n)
+    return tuple(turns[end - 1].ordinal for end in ends), tuple(float(np.mean(times[end - n : end])) for end in ends)
 
 
 def _own_times(process: ProcessRun, turns: Sequence[Generation], metric: str) -> list[float]:
@@ -80,22 +96,17 @@ def _ends(judgement: Judgement, times: Sequence[float]) -> tuple[float, float]:
 
 
 def _finding(
-    process: ProcessRun, symptoms: Mapping[str, Symptom], found: Sequence[Finding], turns: Sequence[Generation],
-    metric: str, judgement: Judgement, ends: tuple[float, float],
+    process: ProcessRun, metric: str, judgement: Judgement, series: tuple[tuple[int, ...], tuple[float, ...]], *,
+    phase: str | None, summary: str, advice: str,
 ) -> Finding:  # fmt: skip
-    ordinals = tuple(g.ordinal for g in turns)
-    times = _own_times(process, turns, metric)
-    figures = tuple(1 / took if metric == ITEMS else took for took in times)
-    phase, beside = _slowest(process, turns), [*_collections(process, turns), *_beside(symptoms, found)]
-    sign = -1.0 if metric == ITEMS else 1.0
+    ordinals, figures = series
     x, y = np.array(ordinals[judgement.warm_up :], np.float64), np.array(figures[judgement.warm_up :])
-    bounds = sorted(theil_sen(x, y)[1:]) if len(x) > 1 else [0.0, 0.0]
-    advice = f"Look at what {beside[0]} is used for{f' in {phase}' if phase else ''}." if beside else _advice(phase)
+    slope, *bounds = theil_sen(x, y)
     return Finding(
-        "slowdown", "throughput", phase, None, metric=metric, slope=theil_sen(x, y)[0] if len(x) > 1 else sign,
+        "slowdown", "throughput", phase, None, metric=metric, slope=slope,
         slope_unit="items_per_s/generation" if metric == ITEMS else "seconds/generation",
-        slope_low=bounds[0], slope_high=bounds[1], **named_since(process, judgement.since),
-        confidence=judgement.confidence, summary=_sentence(metric, ends, phase, beside), advice=advice,
+        slope_low=min(bounds), slope_high=max(bounds), **named_since(process, judgement.since),
+        confidence=judgement.confidence, summary=summary, advice=advice,
         evidence=(Evidence(AT, metric, ordinals, figures),),
     )  # fmt: skip
 

@@ -27,6 +27,8 @@ from phaseprof.recording import format as fmt
 _IN_C_NS, _IN_PYTHON_NS, _USUAL_HEAP = 80, 9_000, 500_000
 # What reading the program's part of it takes, in C and in Python: 2 to 4 ms for 20,000 to 30,000 objects.
 _PART_IN_C_NS, _PART_IN_PYTHON_NS = 4_000_000, 80_000_000
+# Of the longest pause, the part after which a look ends that takes longer than expected: to put it away takes as long.
+_LIMIT = 0.5
 # A look that is compared reads, charges, and walks once more for the paths.
 _COMPARED = 2.4
 # Looks are made at distances that grow with the run, so that their number is small; so many are kept to compare with.
@@ -78,6 +80,7 @@ class _Looks:
         self._n_blocks = n_blocks
         self._next_job = "places" if libraries else "places of the program"
         self._first_job = "first look by place" if libraries else "first look at places of the program"
+        self._is_too_large = False
 
     @property
     def job(self) -> str:
@@ -101,7 +104,8 @@ class _Looks:
 
     def is_too_slow(self) -> bool:
         """Whether the next one is expected to make too long a pause."""
-        return self.cost_ns() > min(self._budget.max_pause_ns, math.inf if extension() is not None else _MOST_NS)
+        most_ns = min(self._budget.max_pause_ns, math.inf if extension() is not None else _MOST_NS)
+        return self._is_too_large or self.cost_ns() > most_ns
 
     def has_room(self, *, is_explained: bool) -> bool:
         """Whether the budget has room; while it is not known where memory goes, the whole share so far counts."""
@@ -119,6 +123,16 @@ class _Looks:
     def before(self, generation: int) -> _Look:
         """Return the one that a look now is compared with."""
         return min(self.kept, key=lambda look: abs(look.generation - _BASELINE * generation))
+
+    def limit_s(self) -> float | None:
+        """After how many seconds a look in the loop ends: how large the program's part of the heap is, is a guess."""
+        most_ns = self._budget.max_pause_ns
+        return None if self.libraries or most_ns == math.inf else _LIMIT * most_ns / 1e9
+
+    def give_up(self) -> None:
+        """Leave it to the end, since one took longer than a pause may."""
+        self._is_too_large = True
+        self._budget.left_ns[self.job] = int(self._budget.max_pause_ns)
 
     def keep(self, generation: int, table: PlaceTable) -> None:
         """Keep the numbers of a table; the oldest stay, and the newest: distances grow with the run."""
@@ -233,11 +247,9 @@ class PlaceWatch:
                 gc.enable()
 
     def _look_now(self, looks: _Looks, generation: int, *, is_last: bool) -> None:
-        # How large the program's part is, is a guess; without a budget a pause has no bound.
-        is_bounded = not (is_last or looks.libraries) and self._budget.max_pause_ns < math.inf
-        limit_s = self._budget.max_pause_ns / 1e9 if is_bounded else None
-        table = read_places(libraries=looks.libraries, limit_s=limit_s)
+        table = read_places(libraries=looks.libraries, limit_s=None if is_last else looks.limit_s())
         if table.partial:
+            looks.give_up()
             return
         waits = waiting(table)
         if looks.libraries:

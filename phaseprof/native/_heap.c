@@ -1655,6 +1655,16 @@ is_part_of_holder(const Walk *walk, const Kind *kind, PyObject *object)
                                                                             : PyUnicode_GET_LENGTH(object)) < SHORT);
 }
 
+/* Ask the clock at some of the steps that are counted: of the objects that were met, and of those gone through. */
+static inline int
+is_time_over(Walk *walk, uint64_t step)
+{
+    if (step % CLOCK_EVERY == 0 && walk->end != 0 && read_clock(walk->clock) > walk->end) {
+        walk->is_partial = 1;
+    }
+    return walk->is_partial;
+}
+
 static void
 meet(Walk *walk, const Edge *edge)
 {
@@ -1674,7 +1684,7 @@ meet(Walk *walk, const Edge *edge)
     if (kind->treatment == CLASS && walk->types.leaves != NULL && put_off(walk, edge)) {
         return;
     }
-    walk->n_met++;
+    (void)is_time_over(walk, ++walk->n_met); /* one container may hold millions */
     int is_small = is_part_of_holder(walk, kind, object);
     if (walk->is_for_sizes) {
         size_object(walk, object, kind, is_small);
@@ -1888,7 +1898,7 @@ send_entries(Walk *walk, PyObject *dict, int is_named)
 {
     Entries entries = entries_of(dict);
     PyObject *key, *value;
-    while (next_entry(&entries, &key, &value)) {
+    while (!walk->is_partial && next_entry(&entries, &key, &value)) {
         if (is_named) {
             prefetch_name(&entries);
         }
@@ -1937,7 +1947,7 @@ send_behind_array(Walk *walk, PyObject *array)
         for (int i = 0; i < FIELD(int, array, ARRAY_N_DIMENSIONS); i++) {
             n *= FIELD(Py_ssize_t *, array, ARRAY_DIMENSIONS)[i];
         }
-        for (Py_ssize_t i = 0; items != NULL && i < n; i++) {
+        for (Py_ssize_t i = 0; items != NULL && i < n && !walk->is_partial; i++) {
             send(walk, items[i], 0);
         }
     }
@@ -1970,7 +1980,7 @@ visit(PyObject *object, void *arg)
         walk->ordinal++;
     }
     send(walk, object, walk->is_many ? 0 : walk->ordinal);
-    return 0;
+    return walk->is_partial;
 }
 
 static int
@@ -1980,7 +1990,7 @@ visit_for_size(PyObject *object, void *arg)
     if (object != NULL && object != walk->apart[0] && object != walk->apart[1]) {
         send(walk, object, 0);
     }
-    return 0;
+    return walk->is_partial;
 }
 
 static PyObject **
@@ -2296,15 +2306,6 @@ expand_for_size(Walk *walk, PyObject *object, uint32_t row)
     }
 }
 
-static int
-is_time_over(Walk *walk)
-{
-    if (walk->taken % CLOCK_EVERY == 0 && walk->end != 0 && read_clock(walk->clock) > walk->end) {
-        walk->is_partial = 1;
-    }
-    return walk->is_partial;
-}
-
 /* Fetch what is read next of an object whose head is in the cache. */
 static PREFETCHING void
 prefetch_behind(PyObject *object)
@@ -2395,7 +2396,7 @@ follow(Walk *walk)
         else {
             expand(walk, object, row, node);
         }
-        if (is_time_over(walk)) {
+        if (is_time_over(walk, walk->taken)) {
             break;
         }
     }
@@ -3067,7 +3068,8 @@ PyDoc_STRVAR(places_doc,
              "packages: then the walk begins at all modules and running functions instead, those packages' last, and their\n"
              "places and names are returned, too; is_left_out: those are not looked into, nor is what no root reaches;\n"
              "folders: where code of ours is, and what in it is not; skip: uint64 addresses, as bytes; ends: bytes of two\n"
-             "numbers, for what C holds and what only rings hold, empty to leave both out; limit_s: 0 for none; wanted: None, or numbers of places, as bytes, to which paths are returned.");
+             "numbers, for what C holds and what only rings hold, empty to leave both out; limit_s: of the thread's\n"
+             "processor time, 0 for none; wanted: None, or numbers of places, as bytes, to which paths are returned.");
 
 /* Keys in the map of places of the last walk from all modules, and of the last from the program's alone; the next one
    will have about as many. */
@@ -3104,7 +3106,8 @@ heap_places(PyObject *self, PyObject *args)
     }
     walk->types.enters_classes = is_whole;
     walk->types.leaves = is_whole ? library : NULL;
-    walk->end = limit_s > 0 ? now() + limit_s : 0;
+    walk->clock = CLOCK_THREAD_CPUTIME_ID; /* a look that others kept waiting is no longer one */
+    walk->end = limit_s > 0 ? read_clock(walk->clock) + limit_s : 0;
     walk->keeps_paths = wanted.buf != NULL;
     for (Py_ssize_t i = 0; wanted.buf != NULL && i < wanted.len / 8; i++) {
         if (map_put(&walk->wanted, ((const uint64_t *)wanted.buf)[i], 1) < 0) {

@@ -34,7 +34,8 @@ def read_places(
             recordings are left out.
         libraries: ``False`` leaves out what only the modules and classes of Python and of installed packages hold, and
             what is outside Python or unreachable: what is left takes a tenth of the time beside a large library.
-        limit_s: end after this many seconds with what was met so far, marked ``partial``.
+        limit_s: end after this many seconds of the thread's processor time with what was met so far, marked
+            ``partial``.
 
     Cost: in C 0.1 µs for each object met, in Python 5; 1.5 µs a tensor.  Nothing is kept; memory of 10 bytes an object
     while it runs in C, of 300 in Python.
@@ -58,7 +59,7 @@ def resolve(
         places: of a table that was read in this process with the same roots.
         roots: as given to ``read_places``.
         libraries: as given to ``read_places``.
-        limit_s: end after this many seconds with what was found so far.
+        limit_s: end after this many seconds of the thread's processor time with what was found so far.
 
     Returns:
         place -> the steps from the root to one object there, the one with the most own bytes.  Places at which nothing

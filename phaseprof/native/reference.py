@@ -58,7 +58,7 @@ class Walk:
         self._queue: deque[Node] = deque()
         self._packages: frozenset[str] | None = None
         self._put_off: list[tuple[object, int, Node]] = []
-        self._end = None if limit_s is None else time.perf_counter() + limit_s
+        self._end = None if limit_s is None else time.thread_time() + limit_s
 
     def close(self) -> None:
         """Let go of every object."""
@@ -115,7 +115,7 @@ class Walk:
             for referent, position in self._expand(node):
                 self._visit(referent, position, node)
             n_done += 1
-            if n_done % _CLOCK_EVERY == 0 and self._end is not None and time.perf_counter() > self._end:
+            if n_done % _CLOCK_EVERY == 0 and self._end is not None and time.thread_time() > self._end:
                 self.partial = True
                 self._queue.clear()
 

@@ -147,3 +147,8 @@ def test_what_piles_up_is_told_and_not_the_few_that_an_import_has_dropped() -> N
 
     assert what_piles_up(rows)[0] == "app.Rollout"
     assert what_piles_up(rows[:1])[0] == "torch.Tensor"
+
+
+def test_fewer_objects_that_hold_more_pile_up_too() -> None:
+    assert what_piles_up([("list", -230, 9648)])[0] == "list"
+    assert what_piles_up([("app.Rollout", 0, 9648), ("dict", 3, 4096)])[0] == "app.Rollout"

@@ -134,3 +134,13 @@ def test_garbage_collections_that_take_the_time_are_named() -> None:
     (found,) = find_slowdown(process, {}, [])
 
     assert "the time of garbage collections" in found.summary
+
+
+def test_generations_of_less_than_a_millisecond_are_judged_in_stretches() -> None:
+    seconds = [0.0009, 0.0003, 0.0002, 1e-6, 1e-6, 1e-6, 1e-6, 0.0003, 0.0001, 0.0034, 0.001, 0.0003, 0.001, 0.001]
+    assert slowdown(run_of(seconds)) is None, "all of it lasts 9 ms"
+
+    found = slowdown(run_of(noisy(400, 0.001, 0.00001, 0.0002)))
+    assert found is not None
+    assert len(found.evidence[0].values) == 100, "stretches of four generations"
+    assert found.slope == pytest.approx(0.00001, rel=0.1)

@@ -94,6 +94,22 @@ def test_within_a_budget_looks_in_the_loop_show_what_the_program_holds() -> None
     assert not any(row.steps[0].startswith(("outside", "unreachable", "module numpy")) for row in told[-1].rows)
 
 
+def test_a_look_that_would_last_too_long_is_cut_and_left_to_the_end() -> None:
+    trainer, records, now = Trainer(), Records(), [0]
+    trainer.rollouts.append([(n,) for n in range(300_000)])
+    budget = Budget(0.5, lambda: now[0], max_pause_s=0.005)
+    watch = PlaceWatch(records, budget, Rising())
+    for g in range(13):
+        now[0] += 1_000_000_000
+        watch.at_generation_end(g)
+
+    assert not watch.has_looked
+    assert budget.left_ns["first look at places of the program"] == 5_000_000
+
+    watch.finish(13)
+    assert any(isinstance(record, fmt.Places) for record in records.added)
+
+
 def test_a_first_look_in_the_last_generation_is_recorded_as_seen_once(tmp_path: Path) -> None:
     trainer = Trainer()
     step, n = lambda: trainer.rollouts.append(np.zeros(20_000)), WARM_UP + 1

@@ -318,6 +318,21 @@ def test_a_limit_in_time_gives_a_part() -> None:
     assert len(table) > 0
 
 
+@pytest.mark.parametrize(
+    "held",
+    [list(range(1000, 300_000)), dict.fromkeys(range(1000, 300_000)), np.arange(1000, 300_000).astype(object)],
+    ids=["list", "dict", "array"],
+)
+def test_a_limit_in_time_holds_within_one_container(held: object) -> None:
+    if extension() is None:
+        pytest.skip("a list of what an object refers to is made at once in Python")
+
+    table = read_places({"root": held}, limit_s=1e-6)
+
+    assert table.partial
+    assert table.n_met < 10_000
+
+
 def test_a_gone_place_is_missing_from_the_answer() -> None:
     assert resolve([12345], {"root": []}) == {}
 
