@@ -13,6 +13,7 @@ from phaseprof.live.escalation import SEARCHED_NS, Escalation, heap_ns
 from phaseprof.live.investigation import Investigation
 from phaseprof.live.placing import PlaceWatch
 from phaseprof.live.recorder import Recorder
+from phaseprof.live.references import References
 from phaseprof.live.settings import Settings
 from phaseprof.live.sizing import TrackedSizes
 from phaseprof.live.suspects import AT, Suspects
@@ -101,6 +102,7 @@ class Inspector:
         self._last_done: dict[str, int] = {}
         self._done_at: dict[str, int] = {}
         self._sizes = TrackedSizes(tracked, recorder.note)
+        self._references = References()
         self._n_skipped = len(skipped())
         self._n_types = self._n_hasty = self._n_walks = 0
         self._last_read = dict.fromkeys(SLOW, self._clock())
@@ -144,6 +146,7 @@ class Inspector:
             self._recorder.check_file()
         self.read_counters(generation)
         self.places.at_generation_end(generation)
+        self._read_references(generation)
         for job in self._due(generation):
             with self._budget.spending(job):
                 broken += self.run_job(job, generation)
@@ -209,7 +212,7 @@ class Inspector:
         """
         n_objects = self.suspects.n_objects() or USUAL_HEAP
         one_waits = False
-        if self._must_count(generation) and self._budget.is_short(self._first_cost["watched"] * n_objects, "watched"):
+        if self._must_count(generation, self._first_cost["watched"] * n_objects):
             yield "watched"
         for job in sorted(self._first_cost, key=lambda j: (self._last_done.get(j, -1), self._first_cost[j])):
             if not self._is_due(job, generation):
@@ -223,13 +226,28 @@ class Inspector:
             else:
                 one_waits = True
 
-    def _must_count(self, generation: int) -> bool:
-        """Whether watched classes were not counted for ten seconds and ten generations: they come before all else."""
+    def _read_references(self, generation: int) -> None:
+        if self._watches.entries:
+            classes = self._watches.classes()
+            try:
+                self._references.read(self._clock(), generation, classes)
+            finally:
+                classes.clear()
+
+    def _must_count(self, generation: int, cost_ns: int) -> bool:
+        """Whether watched classes come before all else.
+
+        They do where they were not counted for ten seconds and ten generations, and where references tell of an
+        expectation that is broken since the last count.
+        """
         if not self._watches.entries or self._budget.share is None:
             return False
         waited = generation - max(self._last_done.get(job, -COUNT_EVERY) for job in ("watched", "types"))
         since = max(self._done_at.get(job, 0) for job in ("watched", "types"))
-        return waited >= COUNT_EVERY and self._clock() - since >= COUNT_EVERY_NS
+        if waited >= COUNT_EVERY and self._clock() - since >= COUNT_EVERY_NS:
+            return self._budget.is_short(cost_ns, "watched")
+        seems_broken = self._references.tell_of_a_break(self._watches.entries.values())
+        return seems_broken and self._budget.admits("watched", cost_ns, debt_ns=cost_ns)
 
     def _has_time_for(self, job: str) -> bool:
         """Whether a slow probe fits into the budget of the time since it was last read, whatever else was spent."""
@@ -374,7 +392,11 @@ class Inspector:
         """Record counts of watched classes; a broken expectation is looked at closer at once."""
         entries = self._watches.classes()
         try:
-            self._record(generation, {f"watched/{e.name}": float(counts[c]) for c, e in entries.items() if c in counts})
+            found = {entry.name: counts[cls] for cls, entry in entries.items() if cls in counts}
+            for now, earlier, known in self._references.take(found, generation):
+                self._watches.take_earlier(known, earlier)
+                self._recorder.add(fmt.Metrics(now, earlier, _watched_figures(known), AT))
+            self._record(generation, _watched_figures(found))
             broken = self._watches.update(counts, generation)
             for cls, entry in entries.items():
                 key = f"watched/{entry.name}"
@@ -452,6 +474,7 @@ class Inspector:
         with self._budget.spending("final look", asked=True):
             counts = bool(self._watches.entries) and self._budget.share is not None and generation >= 0
             if counts and look.admits("watched classes", self._first_cost["watched"] * n_objects):
+                self._read_references(generation)
                 self._count_watched(generation)
             if generation >= 0 and look.admits("places", self.places.cost_ns()):
                 self.places.finish(generation)
@@ -496,3 +519,7 @@ class Inspector:
         """Give back hooks and descriptors."""
         self.looks_at_boundaries = False
         self.abandon()
+
+
+def _watched_figures(counts: Mapping[str, int]) -> dict[str, float]:
+    return {f"watched/{name}": float(count) for name, count in counts.items()}

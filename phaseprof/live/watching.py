@@ -61,6 +61,10 @@ class Watched:
         """Why the class of a dotted name was never found; empty if it was, or if a class was given."""
         return why_missing(self.dotted) if self.dotted and self.cls is None else ""
 
+    def keeps(self, count: int) -> bool:
+        """Whether a count is within the bounds."""
+        return not self.has_expectation or self.low <= count <= self.high
+
     def expectation(self) -> str:
         """The bound as text."""
         return f"exactly {self.low}" if self.low == self.high else f"{self.low} to {self.high}"
@@ -135,6 +139,15 @@ class WatchList:
         told = [(entry, entry.missing()) for entry in self.entries.values()]
         return [fmt.Watch(entry.name, entry.low, entry.high, why) for entry, why in told if why]
 
+    def take_earlier(self, counts: Mapping[str, int], generation: int) -> None:
+        """Take in counts of a generation that are known only now: since when an expectation is broken."""
+        for name, count in counts.items():
+            entry = self.entries[name]
+            if entry.keeps(count):
+                entry.since = None
+            elif entry.since is None:
+                entry.since = generation
+
     def update(self, counts: Mapping[type, int], generation: int) -> list[Watched]:
         """Take in new counts; return the entries whose expectation is broken by a count it was not broken by before."""
         broken = []
@@ -144,7 +157,7 @@ class WatchList:
             before = entry.count if entry.seen else None
             entry.count = counts[cls]
             entry.seen += 1
-            if not entry.has_expectation or entry.low <= entry.count <= entry.high:
+            if entry.keeps(entry.count):
                 entry.since = None
                 continue
             if entry.since is None:
