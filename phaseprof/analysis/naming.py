@@ -266,7 +266,8 @@ _COUNTERS = {
 }  # fmt: skip
 _PLURALS = {
     "Tensor": "tensors", "Parameter": "parameters", "Buffer": "tensor buffers", "UntypedStorage": "tensor storages",
-    "ndarray": "arrays", "array": "arrays", "memmap": "memory-mapped arrays",
+    "ndarray": "arrays", "array": "arrays", "memmap": "memory-mapped arrays", "dict": "dicts", "list": "lists",
+    "set": "sets", "tuple": "tuples",
 }  # fmt: skip
 # Subjects that a kind implies.
 _IMPLIED = {None, "Process", "ForkProcess", "SpawnProcess", "Thread", "SharedMemory"}
@@ -328,7 +329,8 @@ def phase_words(phase: str) -> str:
 
 def _is_one_container(finding: Finding) -> bool:
     """Whether one container grows, not the number of them, and its items have no better name."""
-    return finding.kind == "container" and finding.metric.startswith(("container/", "python_blocks"))
+    is_held = bool(finding.holder) and f"({finding.subject}" in finding.holder[-1]
+    return finding.kind == "container" and (is_held or finding.metric.startswith("container/"))
 
 
 def _name_subject(finding: Finding, known_as: str | None) -> tuple[str, bool]:

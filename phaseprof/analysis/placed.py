@@ -448,7 +448,7 @@ def name_growth(place: fmt.Place) -> tuple[str, str, str]:
     if short in TENSORS and place.graphs >= part * sum(n for name, n, _ in place.inside if _is_tensor(name)) > 0:
         return "autograd graph", "Tensor", subject
     if short in CONTAINERS or (is_plumbing(subject) and short not in TENSORS):
-        return "container", _short(place.type), subject
+        return "container", _short(_carried(place)), subject
     return KIND_OF_TYPE.get(short, "objects"), short, subject
 
 
@@ -458,10 +458,32 @@ def _subject(place: fmt.Place) -> str:
         return place.direct[0][0]
     if place.steps and place.steps[0] == _UNREACHABLE and place.inside:
         return what_piles_up(place.inside)[0]
-    telling = [name for name, _, _ in place.inside if not is_plumbing(name)]
+    telling = [row for row in place.inside if not is_plumbing(row[0]) and _is_in_most(place, row)]
     if telling:
-        return telling[0]
+        return telling[0][0]
     return place.direct[0][0] if place.direct else place.type
+
+
+def _is_in_most(place: fmt.Place, row: tuple[str, int, int]) -> bool:
+    """Whether a type came with most of what lies directly in the place, or is a good part of the bytes.
+
+    Example: of 400 rows of a log, 40 have an array of 100 bytes: the growth is the rows', not the arrays'.
+    """
+    _, n, n_bytes = row
+    return not place.direct or n >= MOSTLY * place.direct[0][1] or n_bytes >= SHARE * place.bytes
+
+
+def _carried(place: fmt.Place) -> str:
+    """The type of the container at the place, or what the containers in it carry, where that is most of the bytes.
+
+    Example: a list gains a list of four dicts in each step: what grows are dicts.
+    """
+    if place.direct and _short(place.direct[0][0]) in CONTAINERS:
+        name, _, n_bytes = max(place.inside, key=lambda row: row[2], default=("", 0, 0))
+        is_other = _short(name) in CONTAINERS and name not in (place.direct[0][0], place.type)
+        if is_other and n_bytes >= MOSTLY * place.bytes:
+            return name
+    return place.type
 
 
 def _short(name: str) -> str:

@@ -29,15 +29,17 @@ def teeth(values: Sequence[float]) -> list[int]:
 def long_tooth(generations: Sequence[int], values: Sequence[float], least: int = _ENOUGH) -> int | None:
     """Return the index at which the newest tooth begins, where teeth are so long that dead cycles may be a leak.
 
-    One tooth must have taken ``GARBAGE_GENERATIONS``, and the newest, which may be the only one, must rise all along in
-    ``least`` readings.
+    One tooth must have taken ``GARBAGE_GENERATIONS``, and the newest, which may be the only one, must never fall and
+    rise to ``least`` readings or more: what is made in every third generation leaves the level as it is in the others.
 
     >>> long_tooth(range(22), [*range(13), *range(9)])
     13
+    >>> long_tooth(range(24), [at // 3 for at in range(24)])
+    0
     """
     begins = teeth(values)
     longest = max(generations[b] - generations[a] for a, b in pairwise([*begins, len(values) - 1]))
-    tooth = values[begins[-1] :]
-    if longest < GARBAGE_GENERATIONS or len(tooth) < least or any(b <= a for a, b in pairwise(tooth)):
+    steps = [b - a for a, b in pairwise(values[begins[-1] :])]
+    if longest < GARBAGE_GENERATIONS or any(step < 0 for step in steps) or sum(map(bool, steps)) < least - 1:
         return None
     return begins[-1]

@@ -283,7 +283,7 @@ NODES = {"metric": "graph_nodes", "slope": 2464.0, "slope_unit": "nodes/generati
         ("container", "dict", ITEMS, "A dict filled in train leaks: +5 items (about "),
         ("container", "OrderedDict", ITEMS, "An OrderedDict filled in "),
         ("objects", "Player", ITEMS, "Player created in train leaks: +5 items (about "),
-        ("container", "dict", {}, "dict created in train leaks: +16 objects "),
+        ("container", "dict", {}, "Dicts created in train leak: +16 objects "),
         ("container", "replay", {**BYTES, "metric": "tracked/replay", "phase": None}, "Tracked 'replay' leaks: +1.00 "),
         ("objects", None, {}, "Objects created in train leak: "),
     ],

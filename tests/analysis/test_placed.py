@@ -12,6 +12,7 @@ from phaseprof.records import NODE_BYTES
 
 ROLLOUTS = ["module __main__.trainer (Trainer)", ".rollouts (list)"]
 TENSORS, NODES = ("torch.Tensor", 10, 9 * MIB), ("app.Node", 100, 6000)
+ARRAYS = ("numpy.ndarray", 20, 2000)
 STORAGES = ("torch.storage.UntypedStorage", 10, 9 * MIB)
 
 
@@ -40,6 +41,9 @@ def run(*rows: fmt.Place, memory: Curve | None = None) -> list[tuple[str, ...]]:
         (place(direct=(TENSORS,), inside=(TENSORS,), graphs=1), "tensors", "Tensor"),
         (place(direct=(("dict", 10, 5000),), inside=(("dict", 10, 5000), NODES)), "objects", "Node"),
         (place(direct=(), inside=(("list", 0, 5000),)), "container", "list"),
+        (place(direct=(("list", 100, 9 * MIB),), inside=(("dict", 400, 8 * MIB), ARRAYS)), "container", "dict"),
+        (place(direct=(("dict", 100, 9 * MIB),), inside=(("dict", 100, 8 * MIB), ARRAYS)), "container", "list"),
+        (place(direct=(("tuple", 40, 9 * MIB),), inside=(("dict", 40, 8 * MIB), ARRAYS)), "arrays", "ndarray"),
         (place(direct=(), inside=(("numpy.ndarray", 0, 5000),), kind="numpy.ndarray"), "arrays", "ndarray"),
         (place(steps=["unreachable", "(Rollout)"], direct=()), "garbage", "ndarray"),
         (place(steps=["outside Python"], direct=(), inside=(TENSORS,), graphs=2), "autograd graph", "Tensor"),
