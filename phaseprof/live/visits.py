@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 # Of the budget, the part that boundaries may take: recording them, and all later work on those records.
@@ -37,6 +37,8 @@ TIMED_EVERY, GUESS_COUNTS_FOR, MOST_TIMED = 64, 4, 128
 COUNTED_NS, COLD_COUNTED_NS, COLD_AFTER_NS = 250.0, 650.0, 50_000
 # A generation that is only counted takes more by this: its scope is made, and the program may ask for its number.
 COUNTED_TURN_NS = 1_000.0
+# Labels whose counts are asked at a boundary that is looked at: 10 us.
+MOST_ASKED = 64
 
 # One visit that is open: what makes it unlike all others, the visit around it, its label, and whether it is recorded.
 Visit = tuple[object, Any, "Visited", bool]
@@ -71,18 +73,19 @@ class Visited:
         self.items: float | None = None
         self._n_reads = self._n_written = self._n_weighed = 0
 
-    def _n_counted(self) -> int:
+    def n_counted(self) -> int:
+        """Return how many visits were counted so far."""
         self._n_reads += 1  # reading the counter advances it
         return self.count() - self._n_reads + 1
 
     def take_count(self) -> int:
         """Return how many visits were counted since the last call."""
-        before, self._n_written = self._n_written, self._n_counted()
+        before, self._n_written = self._n_written, self.n_counted()
         return self._n_written - before
 
     def take_weight(self) -> int:
         """Return for how many visits one that is recorded now stands: itself, and those counted since the last one."""
-        before, self._n_weighed = self._n_weighed, self._n_counted()
+        before, self._n_weighed = self._n_weighed, self.n_counted()
         return 1 + self._n_weighed - before
 
     def add_items(self, n: float) -> None:
@@ -114,6 +117,35 @@ def take_counts(
     return visits, items
 
 
+class Unread:
+    """Tells whether phases ran unread since it was last asked, since their visits were only counted.
+
+    What happened meanwhile was not outside all phases, and nobody knows in which.
+
+    Args:
+        clock: nanoseconds, monotonic.
+    """
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock = clock
+        self._asked = self._n = 0
+
+    def ask(self, labels: Collection[Visited], pace: Pace) -> bool:
+        """Tell it.
+
+        Args:
+            labels: of all phases.
+            pace: says until when visits may be only counted.
+        """
+        before, self._asked = self._asked, self._clock()
+        if pace.gathers_until <= before:
+            return False
+        if len(labels) > MOST_ASKED:
+            return True
+        n_before, self._n = self._n, sum(label.n_counted() for label in labels)
+        return self._n != n_before
+
+
 class Pace:
     """Spreads recorded visits so that boundaries take no more than their part of the budget.
 
@@ -126,6 +158,7 @@ class Pace:
 
     Attributes:
         is_bounded: whether there is a share.
+        gathers_until: until when some label's visits are only counted.
     """
 
     def __init__(self, share: float | None, clock: Callable[[], int]) -> None:
@@ -139,7 +172,7 @@ class Pace:
         self.has_threads = False
         self._counted_ns = 0.0
         self._counts_taken = self._began
-        self.n_points = self.waited_ns = 0
+        self.n_points = self.waited_ns = self.gathers_until = 0
 
     @property
     def point_ns(self) -> float:
@@ -197,6 +230,7 @@ class Pace:
             return True
         room = self._room_ns(now)
         label.due = self._due_with(room, now, n_labels)
+        self.gathers_until = max(self.gathers_until, label.due)
         return room >= -CREDIT_NS or label.number < 0
 
     def _room_ns(self, now: int) -> float:

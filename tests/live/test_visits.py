@@ -14,7 +14,7 @@ from phaseprof import Profiler, load
 from phaseprof.live.scopes import CheckpointScope, CountedScope, GenerationScope, PhaseScope
 from phaseprof.live.session import Session
 from phaseprof.live.settings import Settings
-from phaseprof.live.visits import FIRST_TURNS, FULL_DETAIL, LONGEST_NS, SHORTEST_NS, Pace, Visited
+from phaseprof.live.visits import FIRST_TURNS, FULL_DETAIL, LONGEST_NS, MOST_ASKED, SHORTEST_NS, Pace, Unread, Visited
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 
@@ -44,6 +44,34 @@ def session(clock: Clock, tmp_path: Path) -> Session:
 def read(session: Session, tmp_path: Path) -> ProcessRun:
     session.close()
     return load(tmp_path / "run").main
+
+
+# --- phases that ran unread -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n_labels", "counted", "is_unread"), [(2, 0, False), (2, 1, True), (MOST_ASKED + 1, 0, True)])
+def test_where_visits_were_only_counted_phases_ran_unread(
+    clock: Clock, n_labels: int, counted: int, *, is_unread: bool
+) -> None:
+    pace, unread = Pace(0.02, clock), Unread(clock)
+    labels = [Visited(f"phase {n}", "phase") for n in range(n_labels)]
+    unread.ask(labels, pace)
+    pace.n_points = FULL_DETAIL
+    pace.admits(labels[0], clock.now, n_labels)
+    for _ in range(counted):
+        labels[1].count()
+    clock.now += MS
+
+    assert unread.ask(labels, pace) is is_unread
+
+
+def test_where_every_visit_is_recorded_none_ran_unread(clock: Clock) -> None:
+    pace, unread = Pace(0.02, clock), Unread(clock)
+    label = Visited("phase", "phase")
+
+    pace.admits(label, clock.now, 1)
+
+    assert not unread.ask([label], pace)
 
 
 # --- the pace ---------------------------------------------------------------------------------------------------------
