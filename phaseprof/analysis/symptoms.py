@@ -314,13 +314,17 @@ def _best_holder(records: Sequence[fmt.Holder], subject: str) -> fmt.Holder | No
 
 
 def _births(records: Sequence[fmt.Births], family: str, slope: float) -> fmt.Births | None:
-    """The newest record of a family; for a counter, the newest in which it rose: a collection may have come between."""
+    """The newest record of a family; for a counter, the newest in which it rose, else that in which it rose most.
+
+    A collection may have come between, or the visits of the phase that makes it rise were only counted.
+    """
     newest = _newest(records, family)
     if newest is None or family.startswith(FOLLOWED):
         return newest
     own = [record for record in records if record.subject == family]
-    rose = [one for one in own if sum(n for n, _ in one.phases.values()) >= SHOWN * slope * max(1, one.after)]
-    return rose[-1] if rose else newest
+    rises = [(sum(n for n, _ in one.phases.values()) / max(1, one.after), one) for one in own]
+    rose = [one for rise, one in rises if rise >= SHOWN * slope]
+    return rose[-1] if rose else max(rises, key=lambda pair: pair[0])[1]
 
 
 def _newest(records: Sequence[R], subject: str) -> R | None:

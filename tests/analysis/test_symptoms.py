@@ -224,13 +224,17 @@ def test_a_counter_that_rose_in_no_phase_has_none() -> None:
     assert symptom("descriptors", births=born("descriptors", closes=-4)).phase() is None
 
 
-@pytest.mark.parametrize(("kept", "phase"), [(9.0, "rollout"), (1.4, "train"), (1.6, "rollout")])
-def test_a_counter_is_told_by_the_newest_turns_in_which_it_rose(kept: float, phase: str) -> None:
-    """What the newest record saw is a collection; a quarter of the rise will do."""
-    key = "threads"
-    seen = [born(key, 3, rollout=kept * 2, train=-kept), born(key, 3, rollout=-40, train=0.3)]
+@pytest.mark.parametrize(
+    ("rollout", "train", "phase"),
+    [(9.0, 6.0, "train"), (9.0, -40.0, "rollout"), (9.0, 1.4, "rollout"), (9.0, 1.6, "train"), (1.4, 0.3, "rollout")],
+)
+def test_a_counter_is_told_by_the_newest_turns_in_which_it_rose_else_by_those_in_which_it_rose_most(
+    rollout: float, train: float, phase: str
+) -> None:
+    """A quarter of the rise will do: 1.5 threads in three generations of 2 each."""
+    seen = [born("threads", 3, rollout=rollout, train=0.0), born("threads", 3, rollout=0.0, train=train)]
 
-    assert find_symptoms(record({key: rising(2)}, seen))[key].phase() == phase
+    assert find_symptoms(record({"threads": rising(2)}, seen))["threads"].phase() == phase
 
 
 def test_what_filled_up_while_a_counter_was_followed_is_not_taken_for_the_leak() -> None:
