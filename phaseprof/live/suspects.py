@@ -194,6 +194,8 @@ class Suspects:
         elif metric == "graph_nodes":
             family = families.GraphFamily()
         elif metric.startswith("untracked/") and metric.endswith("_bytes"):
+            if _growth(self.series(metric), suspicion.WARM_UP) < buffers.BufferFamily.LEAST_BYTES:
+                return  # following it takes a walk at each boundary, which would not show any that is as small
             family = buffers.BufferFamily(metric.removeprefix("untracked/").removesuffix("_bytes"))
         if family is not None:
             rate = candidate.per_generation if metric.endswith("_bytes") else 0.0
