@@ -75,11 +75,13 @@ class PhaseTotals:
         visits: all of them, those included that were only counted.
         timed: those that were recorded with beginning and end.
         ns: time spent in these.
+        inside: the phases directly around it, ``OUTSIDE`` where there was none.
     """
 
     visits: int = 0
     timed: int = 0
     ns: int = 0
+    inside: set[str] = field(default_factory=set)
 
     @property
     def seconds(self) -> float:
@@ -119,7 +121,11 @@ class _Sums:
 
 
 class PointFolder:
-    """Reduces rows to series by point, charges by phase, and totals by phase, all in the caller's own dicts."""
+    """Reduces rows to series by point, charges by phase, and totals by phase, all in the caller's own dicts.
+
+    Attributes:
+        passed: label number of a checkpoint to how often it was recorded.
+    """
 
     def __init__(
         self,
@@ -133,6 +139,7 @@ class PointFolder:
         self._charges = charges
         self._phases = phases
         self._lanes: dict[int, Lane] = {}
+        self.passed: dict[int, int] = {}
 
     def fold(self, fields: Sequence[Any], page_bytes: int) -> None:
         """Take in rows in the order they were recorded, the fields of each after those of the one before.
@@ -193,9 +200,12 @@ class PointFolder:
         """Keep the last reading of each point in each generation."""
         sides = np.array(edges, np.int64)
         sides[(sides != fmt.ENTER) & (sides != fmt.EXIT)] = fmt.POINT
-        codes, first_at, code_of = np.unique(
-            np.array(ids, np.int64) * 4 + sides, return_index=True, return_inverse=True
+        codes, first_at, code_of, n_rows = np.unique(
+            np.array(ids, np.int64) * 4 + sides, return_index=True, return_inverse=True, return_counts=True
         )
+        for code, n in zip(codes.tolist(), n_rows.tolist(), strict=True):
+            if code % 4 == fmt.POINT:
+                self.passed[code // 4] = self.passed.get(code // 4, 0) + n
         names = [point_name(self._name(code // 4), code % 4, self._role(code // 4)) for code in codes.tolist()]
         # Series stand in the order in which the loop passes their points, not in that of labels.
         places: dict[str, int] = {}
@@ -281,7 +291,7 @@ class PointFolder:
         stack, strays, bare = lane.stack, lane.strays, lane.bare
         visits: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
         weighs = _weighs(stack)
-        weighs = _weighs(stack)
+        around: dict[tuple[int, int], None] = {}
         point, enter, leave, none = fmt.POINT, fmt.ENTER, fmt.EXIT, _OUTSIDE_ID
         turns = self._turns()
         generation = lane.generation
@@ -317,8 +327,10 @@ class PointFolder:
                 if visit is not None:
                     visits[number, generation, visit[2]].append(now - visit[1])
                     top = stack[-1][0] if stack else none
+                    around[number, top] = None
         lane.bare, lane.generation = bare, generation
         self._add_times(visits)
+        self._add_outer(around)
         return owners, scaled
 
     def _turns(self) -> set[int]:
@@ -338,6 +350,11 @@ class PointFolder:
             ns = sum(times)
             totals.ns += ns
             series_of(self._charges, self._name(number), BUSY, Sums).put(generation, float(ns * weight))
+
+    def _add_outer(self, around: Iterable[tuple[int, int]]) -> None:
+        """Take in pairs of a phase and the one directly around it."""
+        for number, outer in around:
+            self._phases[self._name(number)].inside.add(self._name(outer))
 
     def _is_block_of(self, block: int, point: int) -> bool:
         """``with checkpoint(x)`` records the point x, then the block x."""

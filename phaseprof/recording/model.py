@@ -232,6 +232,11 @@ class ProcessRun:
             if label.role in ("phase", "block"):
                 self.phases.setdefault(label.name, PhaseTotals()).visits += n
 
+    def n_passed(self, checkpoint: str) -> int:
+        """How often a checkpoint was passed, recorded or only counted."""
+        numbers = [n for n, label in self.labels.items() if label.role == "checkpoint" and label.name == checkpoint]
+        return sum(self._folder.passed.get(n, 0) + self.counted.get(n, 0) for n in numbers)
+
     def _series(self, point: str, metric: str) -> Series:
         return series_of(self.series, point, metric, Series)
 

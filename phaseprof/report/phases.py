@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-from phaseprof.recording.model import BUSY, ProcessRun
+from phaseprof.recording.model import BUSY, OUTSIDE, PhaseTotals, ProcessRun
 from phaseprof.recording.series import Series, Sums
 from phaseprof.report.access import count_generations, devices_in, series_of
 from phaseprof.report.text import Column, Report, Style, columns, elide, section, wrap
@@ -20,8 +21,9 @@ class PhaseRow:
     Attributes:
         name: its label.
         role: ``phase``, ``block`` or ``checkpoint``.
-        visits: how often it was entered; of a checkpoint, in how many generations it was passed.
+        visits: how often it was entered or passed.
         seconds: time in it a generation, what is nested in it included.
+        is_estimate: some visits were only counted, so that the others stand for them.
         added_bytes: memory that a generation adds while it is the innermost phase.
         peak_bytes: the largest reading at its end, and of the samples inside it.
         climbs_bytes: by how much the reading at its end climbs from one generation to the next: what stays.
@@ -34,6 +36,12 @@ class PhaseRow:
     added_bytes: float | None
     peak_bytes: float | None
     climbs_bytes: float | None
+    is_estimate: bool = False
+
+    @property
+    def time(self) -> str:
+        """The time as text, marked where it is an estimate."""
+        return "-" if self.seconds is None else "~" * self.is_estimate + format_duration_short(self.seconds)
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,12 @@ class PhasesReport(Report):
 
     rows: tuple[PhaseRow, ...]
     memory: str
+
+    @property
+    def estimates(self) -> str:
+        """What the mark of an estimate means; empty where there is none."""
+        has_some = any(row.is_estimate and row.seconds is not None for row in self.rows)
+        return "A time with ~ was measured on some of the visits and stands for all." if has_some else ""
 
     def render(self, style: Style) -> str:
         """Lay the table out as text."""
@@ -60,13 +74,12 @@ class PhasesReport(Report):
         if tail:
             lines.insert(2 + head, f"... ({len(self.rows) - head - tail:,} more)")
         note = f"Memory is {self.memory}: what the phase itself adds, and by how much the reading at its end climbs."
-        return [*lines, *wrap(note, style.width, style)]
+        return [*lines, *wrap(" ".join(filter(None, (note, self.estimates))), style.width, style)]
 
 
 def _cells(row: PhaseRow) -> tuple[str, ...]:
-    time = "-" if row.seconds is None else format_duration_short(row.seconds)
     peak = "-" if row.peak_bytes is None else format_bytes(row.peak_bytes)
-    return (row.name, f"{row.visits:,}", time, _signed(row.added_bytes), peak, _signed(row.climbs_bytes))
+    return (row.name, f"{row.visits:,}", row.time, _signed(row.added_bytes), peak, _signed(row.climbs_bytes))
 
 
 def _signed(n_bytes: float | None) -> str:
@@ -91,8 +104,8 @@ def build_phases(process: ProcessRun) -> PhasesReport:
     labels = [label for label in process.labels.values() if label.role in ("phase", "block", "checkpoint")]
     spans = {label.name for label in labels if label.role != "checkpoint"}
     chosen = {label.name: label.role for label in labels if label.role != "checkpoint" or label.name not in spans}
-    n_generations = max(1, count_generations(process))
-    rows = [_row(process, metric, name, role, n_generations) for name, role in chosen.items()]
+    times = _Times(process, max(1, count_generations(process)))
+    rows = [_row(process, metric, name, role, times) for name, role in chosen.items()]
     return PhasesReport(tuple(row for row in rows if row.visits), memory)
 
 
@@ -105,17 +118,49 @@ def _metric(process: ProcessRun) -> tuple[str, str]:
     return "anonymous_bytes", "the process's private (anonymous) memory"
 
 
-def _row(process: ProcessRun, metric: str, name: str, role: str, n_generations: int) -> PhaseRow:
+def _row(process: ProcessRun, metric: str, name: str, role: str, times: _Times) -> PhaseRow:
     at = name if role == "checkpoint" else f"after {name}"
     readings = series_of(process, metric, point=at)
     totals = process.phases.get(name)
-    visits = totals.visits if totals else len(readings or ()) if role == "checkpoint" else 0
-    busy, added = process.charges.get((name, BUSY)), process.charges.get((name, metric))
+    visits = totals.visits if totals else process.n_passed(name) if role == "checkpoint" else 0
+    added = _a_generation(process.charges.get((name, metric)), times.n_generations, 1.0)
     return PhaseRow(
         name, role, visits,
-        _a_generation(busy, n_generations, 1e-9), _a_generation(added, n_generations, 1.0),
-        _peak(process, readings, name), None if readings is None else climb(readings),
+        times.of(name), added,
+        _peak(process, readings, name), None if readings is None else climb(readings), _is_estimate(totals),
     )  # fmt: skip
+
+
+def _is_estimate(totals: PhaseTotals | None) -> bool:
+    return totals is not None and totals.timed < totals.visits
+
+
+class _Times:
+    """The time in each phase a generation; what a few visits stand for is never longer than what is around them.
+
+    The first visit of a generation is often the longest, and the one that is recorded.
+    """
+
+    def __init__(self, process: ProcessRun, n_generations: int) -> None:
+        self._process = process
+        self.n_generations = n_generations
+        self._found: dict[str, float | None] = {}
+
+    def of(self, name: str) -> float | None:
+        """Return the seconds in a phase; ``None`` where they were not measured."""
+        if name not in self._found:
+            busy = _a_generation(self._process.charges.get((name, BUSY)), self.n_generations, 1e-9)
+            self._found[name] = busy  # for phases that are inside each other
+            totals = self._process.phases.get(name)
+            if busy is not None and totals is not None and _is_estimate(totals):
+                self._found[name] = min(busy, self._around(totals))
+        return self._found[name]
+
+    def _around(self, totals: PhaseTotals) -> float:
+        if OUTSIDE in totals.inside or not totals.inside:
+            return math.inf
+        outer = [self.of(name) for name in totals.inside]
+        return sum(math.inf if seconds is None else seconds for seconds in outer)
 
 
 def _a_generation(sums: Sums | None, n_generations: int, unit: float) -> float | None:

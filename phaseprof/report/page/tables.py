@@ -15,7 +15,7 @@ from phaseprof.report.large import LargeObjectsReport
 from phaseprof.report.page.markup import Html, element, join, table
 from phaseprof.report.page.source import editor_link, sites_of
 from phaseprof.report.page.sparkline import sparkline
-from phaseprof.report.phases import PhasesReport, format_duration_short
+from phaseprof.report.phases import PhasesReport
 from phaseprof.report.sums import SumEntry, title, words
 from phaseprof.report.text import count_text
 from phaseprof.report.tracked import TrackedReport
@@ -34,14 +34,14 @@ def phases_table(process: ProcessRun, report: PhasesReport) -> Html:
         return Html("")
     sites = sites_of(process)
     rows = [
-        (row.name, f"{row.visits:,}", "-" if row.seconds is None else format_duration_short(row.seconds),
+        (row.name, f"{row.visits:,}", row.time,
          _change(row.added_bytes), "-" if row.peak_bytes is None else format_bytes(row.peak_bytes),
          _change(row.climbs_bytes), row.role, editor_link(sites[row.name]) if row.name in sites else "-")
         for row in report.rows[:MAX_ROWS]
     ]  # fmt: skip
     titles = ("Phase", "Visits", "Time a generation", "Added a generation", "Peak", "Climbs a generation", "Kind",
               "Written at")  # fmt: skip
-    said = f"Memory is {report.memory}. What stays in it is what its reading at the end climbs."
+    said = f"Memory is {report.memory}. What stays in it is what its reading at the end climbs. {report.estimates}"
     whole = cut_table(titles, rows, of=len(report.rows), noun="phase", caption="Phases and checkpoints")
     return join(whole, element("p", said, class_="fine"))
 
