@@ -58,7 +58,7 @@ class Horizon:
     def is_material(self, bytes_per_generation: float, *, share: float = SHARE_PER_HOUR) -> bool:
         """Whether the rate by the hour matters on this machine; unknown limits or times count as material."""
         left_s = self.seconds_left(bytes_per_generation)
-        return left_s is None or 3600 / left_s >= share
+        return left_s is None or share * left_s <= 3600
 
     def is_felt(
         self, bytes_per_generation: float, since: int | None, *, least: float = OBJECTS_BYTES, metric: str = ""

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from scripted_runs import END, MIB, Curve
 
 from phaseprof import load
+from phaseprof.analysis.answers import answer
 from phaseprof.analysis.findings import find_leaks
+from phaseprof.analysis.sums import growth_sums
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Finding
@@ -222,6 +224,52 @@ def test_fewer_looks_take_names_and_no_verdict(without: Callable[[Leak], Leak], 
     (less,) = found
     assert less.subject in (None, whole.subject) and less.phase in (None, whole.phase)
     assert less.bytes_slope in (0.0, pytest.approx(whole.bytes_slope, rel=0.2))
+
+
+# --- records with any numbers -----------------------------------------------------------------------------------------
+
+HUGE = 2**60
+numbers = st.one_of(st.sampled_from([-HUGE, -1, 0, 1, HUGE]), st.integers(-100, 10**7))
+figures = st.one_of(st.sampled_from([-1e18, 0.0, 1e18]), st.floats(-1e9, 1e9))
+ordinals = st.sampled_from([-1, 0, 3, 5, 23, 39])
+types = st.sampled_from(["", "dict", "torch.Tensor", "numpy.ndarray", "app.Episode", "threading.Thread", "module"])
+parts = st.lists(st.tuples(types, numbers, numbers), max_size=3)
+paths = st.lists(st.sampled_from(["", "unreachable", "outside Python", "(Context)", "(hamt)", *HOLDER]), max_size=4)
+places = st.builds(fmt.Place, paths, types, numbers, numbers, numbers, parts, parts, numbers, numbers)
+ANY: list[st.SearchStrategy[fmt.Record]] = [
+    st.builds(
+        fmt.Places, st.just(1), ordinals, ordinals, numbers,
+        st.lists(places, max_size=3), st.just([]), parts, numbers, numbers, numbers, numbers, st.booleans(),
+    ),
+    st.builds(
+        fmt.Holder, st.just(1), ordinals, st.sampled_from(["count/app.Batch", "storages"]), paths,
+        st.sampled_from(["garbage", "outside Python", "module global"]), st.just(""), numbers, numbers, types, types,
+        numbers, figures, numbers, numbers, numbers,
+    ),
+    st.builds(
+        fmt.Births, st.just(1), ordinals, st.sampled_from(["count/app.Batch", "storages", "python_blocks"]),
+        st.dictionaries(st.sampled_from(["collect", "train"]), st.lists(figures, min_size=2, max_size=2)), numbers,
+    ),
+    st.builds(fmt.Collected, st.just(1), ordinals, st.just("count/app.Batch"), numbers, numbers, numbers),
+    st.builds(fmt.Watch, st.sampled_from(["app.Batch", "Env"]), numbers, numbers),
+    st.builds(
+        fmt.Metrics, st.just(1), ordinals,
+        st.dictionaries(
+            st.sampled_from(["available_bytes", "n_objects", "count/app.Batch", "threads", "cuda0/free_bytes"]), figures
+        ),
+    ),
+]  # fmt: skip
+
+
+@settings(few, max_examples=40)
+@given(st.sampled_from([2, 6, 24, 40]), st.integers(-8 * MIB, 8 * MIB), st.lists(st.one_of(ANY), max_size=8))
+def test_no_number_breaks_a_report(n: int, size: int, any_records: list[fmt.Record]) -> None:
+    process = Leak(n, size, extra=tuple(any_records)).process()
+
+    found = find_leaks(process)
+
+    assert growth_sums(process, found) is not None
+    assert answer(process, found)
 
 
 @few

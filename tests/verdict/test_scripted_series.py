@@ -31,6 +31,10 @@ def noise(n, seed=0, scale=1.0):
     return scale * np.random.default_rng(seed).standard_normal(n)
 
 
+def imports(then):
+    return [*([0] * 5), *([900] * 5), *([2900] * 5), *then]
+
+
 def memo(n, cells=64, seed=0):
     rng, seen, out = np.random.default_rng(seed), set(), []
     for _ in range(n):
@@ -63,6 +67,7 @@ LEAKS = {
     "uneven steps": UNEVEN[:36],
     "quadratic": [i * i for i in range(10)],
     "saturating start, then a line": vocabulary(30, new=60),
+    "three imports, then one object each": imports(range(4800, 4820)),
     "saturating start, then a line, early": vocabulary(14, new=60),
     "line beside a buffer that is full at 10": [100 * min(i, 10) + 3 * i for i in range(20)],
     "a byte a generation beside gigabytes": [10**9 * min(i, 10) + i for i in range(40)],
@@ -106,6 +111,7 @@ HEALTHY = {
     "buffer full at 400 of 600": (fill(600, 400), "plateau"),
     "memo completes, 10": (memo(10), "plateau"),
     "memo completes, 30": (memo(30), "plateau"),
+    "three imports, then one object": (imports([4800] * 12 + [4801] * 6), "plateau"),
     "vocabulary, 20": (vocabulary(20), "plateau"),
     "vocabulary, 40": (vocabulary(40), "plateau"),
     "exponential approach": ((1e6 * (1 - np.exp(-np.arange(40) / 5))).round(), "plateau"),
