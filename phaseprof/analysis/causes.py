@@ -40,7 +40,7 @@ IMPORTS = frozenset({"importlib", "_frozen_importlib", "_frozen_importlib_extern
 WRITTEN = ("function", "generator", "coroutine", "partial", "method", "traceback", "frame")
 
 # Nodes of an autograd graph, as torch names them; their Python objects come and go with whoever looks at them.
-_NODE = re.compile(r"Backward\d+$|^AccumulateGrad$|^UntypedStorage$")
+GRAPH_NODE = re.compile(r"Backward\d+$|^AccumulateGrad$")
 # Types that a path shows by another name than their own.
 _SHOWN_AS = {"_lru_cache_wrapper": "lru_cache"}
 # Tables of weak references: what they list, others hold.
@@ -61,7 +61,7 @@ def is_plumbing(name: str) -> bool:
         return True
     if module and package not in STANDARD:
         return False
-    return short in PLUMBING or _NODE.search(short) is not None
+    return short in PLUMBING or short == "UntypedStorage" or GRAPH_NODE.search(short) is not None
 
 
 def carries(symptom: Symptom) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, is_plumbing
+from phaseprof.analysis.causes import CONTAINERS, GRAPH_NODE, KIND_OF_TYPE, TENSORS, is_plumbing
 from phaseprof.analysis.garbage import comes_to_much, what_piles_up
 from phaseprof.analysis.limits import COUNTER_BYTES, OBJECTS_BYTES, PLAIN_SHARE_PER_HOUR, Horizon
 from phaseprof.analysis.naming import PLAIN_ITEMS, advise, summarise
@@ -114,6 +114,10 @@ class Share:
         """Whether one look at it may name it: rings may be waiting by chance, and C holds types of every library."""
         return self.kind != GARBAGE and (bool(self.holder) or self.kind in ("tensors", "arrays", "autograd graph"))
 
+    def is_saved_by(self, n_nodes: int) -> bool:
+        """Whether it is tensors that only C++ holds, and so many nodes of graphs came that these have saved them."""
+        return self.kind == "tensors" and not self.holder and 0 < MOSTLY * self.came <= n_nodes
+
     def comes_one_by_one(self, risen: int) -> bool:
         """Whether as many came as if most of the ``risen`` generations in which memory rose left one.
 
@@ -200,6 +204,8 @@ def shares(told: fmt.Places | None, item_bytes: Mapping[tuple[str, ...], float] 
         _share(place, told.since, turns, each.get(tuple(place.steps)))
         for place in told.rows if place.bytes > 0 and place.steps
     ]  # fmt: skip
+    if not any(one.kind == "autograd graph" for one in every):
+        every = [_as_graph(one) if one.is_saved_by(_n_nodes(told)) else one for one in every]
     keeper = _keeper_of_graphs(told)
     contexts = next(
         (one.holder for one in every if one.holder and one.type_name.startswith(CONTEXTS)),
@@ -211,6 +217,16 @@ def shares(told: fmt.Places | None, item_bytes: Mapping[tuple[str, ...], float] 
         for one in every
         if not is_own_name(one.type_name)
     ]
+
+
+def _as_graph(share: Share) -> Share:
+    return replace(share, kind="autograd graph", subject="Tensor")
+
+
+def _n_nodes(told: fmt.Places) -> int:
+    """How many nodes of graphs came that only C++ holds."""
+    outside = [place for place in told.rows if place.steps and place.steps[0] == _OUTSIDE]
+    return sum(n for place in outside for name, n, _ in place.inside if GRAPH_NODE.search(_short(name)))
 
 
 def _was_rehashed(place: fmt.Place) -> bool:

@@ -186,7 +186,7 @@ class PlaceWatch:
         """Whether memory rises, and no two looks at what the program reaches were compared, which would be cheap."""
         if self._budget.share is None or self._budget.wall_ns < _FIRST_NS or self._has_compared or not self._was_urgent:
             return False
-        return self._part.cost_ns() <= min(_CHEAP_NS, self._budget.max_pause_ns)
+        return not self._part.is_too_slow() and self._part.cost_ns() <= _CHEAP_NS
 
     def at_generation_end(self, generation: int) -> None:
         """Look, if it is time to and the budget has room."""

@@ -202,6 +202,20 @@ def test_what_cpp_holds_of_graphs_hangs_from_the_tensor_that_keeps_them() -> Non
     assert run(tensors, keeper) == [("autograd graph", "Tensor", *keeper.steps)]
 
 
+@pytest.mark.parametrize(("n_nodes", "kind"), [(20, "autograd graph"), (2, "tensors")])
+def test_storages_that_only_cpp_holds_are_graphs_where_as_many_nodes_came(n_nodes: int, kind: str) -> None:
+    """A look that finds no Python object for the tensors that a graph has saved."""
+    steps = ["outside Python", "(UntypedStorage)"]
+    storages = place(9 * MIB, steps=steps, direct=(), inside=(STORAGES,), kind=STORAGES[0])
+    node = ("MulBackward0", n_nodes, 40 * n_nodes)
+    nodes = place(40 * n_nodes, steps=["outside Python", "(MulBackward0)"], direct=(), inside=(node,), kind=node[0])
+    keeper = fmt.Place(["module __main__.agent (Agent)", ".hidden (Tensor)"], "torch.Tensor", 1, 0, 1, [], [])
+
+    ((found, _, *holder),) = run(storages, nodes, keeper)
+
+    assert (found, holder) == (kind, keeper.steps if kind == "autograd graph" else [])
+
+
 def test_graphs_are_named_where_the_bytes_are_the_allocators() -> None:
     """What a graph saves lies in C++; tensors with a graph that come are what keeps it."""
     losses = ["module __main__.trainer (Trainer)", ".losses (list)"]

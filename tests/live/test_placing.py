@@ -104,6 +104,7 @@ def test_a_look_that_would_last_too_long_is_cut_and_left_to_the_end() -> None:
         watch.at_generation_end(g)
 
     assert not watch.has_looked
+    assert not watch.comes_first  # nothing waits for what is left to the end
     assert budget.left_ns["first look at places of the program"] == 5_000_000
 
     watch.finish(13)
