@@ -16,7 +16,6 @@ import numpy as np
 from phaseprof.analysis.causes import KIND_OF_TYPE
 from phaseprof.analysis.compare_series import Floats, Side, interval_changes
 from phaseprof.analysis.garbage import find_dead, is_collected_in_time, is_frozen
-from phaseprof.analysis.held import WARM_UP
 from phaseprof.analysis.intervals import nearest_phase
 from phaseprof.analysis.limits import COUNTER_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
@@ -35,6 +34,7 @@ from phaseprof.analysis.placed import (
     phase_of,
     rest_of,
 )  # fmt: skip
+from phaseprof.analysis.resident import KEPT_LEAST_BYTES, is_of_allocators
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, FILLED, SHOWN, Symptom, judge_metric, stands_in
 from phaseprof.analysis.witnesses import is_imported
@@ -62,15 +62,6 @@ COUNTED = (
 )
 # Resident memory is the poorest witness: it votes only in recordings that hold nothing better.
 NATIVE = ("malloc_in_use_bytes", "anonymous_bytes", "rss_bytes")
-# What malloc may keep of freed memory, as a heap does that takes pieces of many sizes: less is no finding, and none of
-# what resident memory grew by is somebody else's where that is not known.
-KEPT_LEAST_BYTES = 32 * 1024.0 * 1024.0
-# What resident memory must have grown by beyond what the allocators took to be called mapped by hand, and the part of
-# its growth that must be: without such a leak 140 runs of LeakBench and of trainers gained up to 1 MiB, and up to 10 of
-# 176 where malloc kept the rest.
-MAPPED_LEAST_BYTES, MAPPED_SHARE = 8 * 1024.0 * 1024.0, 0.5
-# The largest object that Python's own allocator gives out as a block.
-LARGEST_BLOCK = 512
 # What Python keeps of one child, thread or open file, at most: an open text file has two buffers of 8 KiB.
 COUNTED_BYTES = 32 * 1024.0
 # Where a device's memory leaks, a place that brought more than this many times what the host's grew by is the device's.
@@ -138,7 +129,7 @@ def _least_bytes(metric: str, process: ProcessRun) -> float:
     Where the growth of workers is read by itself, the sum over all children says that of servers and compilers.
     """
     has_workers = (AT, WORKERS) in process.series
-    return MAPPED_LEAST_BYTES if metric == "children_private_bytes" and has_workers else COUNTER_BYTES
+    return KEPT_LEAST_BYTES if metric == "children_private_bytes" and has_workers else COUNTER_BYTES
 
 
 def _with_holder(process: ProcessRun, plain: Finding, rate: float) -> Finding:
@@ -393,7 +384,8 @@ def _leaking(process: ProcessRun, symptoms: Mapping[str, Symptom], metrics: Sequ
         symptom = symptoms.get(metric)
         if symptom is None or symptom.judgement.verdict != "leak":
             continue
-        if metric == "anonymous_bytes" and _is_allocators(process) and not stands_in(symptom, symptoms.get(NATIVE[0])):
+        is_better = stands_in(symptom, symptoms.get(NATIVE[0]))
+        if metric == ALLOCATED[1] and is_of_allocators(process) and not is_better:
             continue
         if metric == "rss_bytes" and any((AT, better) in process.series for better in NATIVE[:2]):
             continue
@@ -491,40 +483,6 @@ def _explained(symptoms: Mapping[str, Symptom]) -> float:
     named = [symptoms[key] for key in ("storages/cpu_bytes", "arrays_bytes", "graph_bytes") if key in symptoms]
     named += [symptom for key, symptom in symptoms.items() if key.startswith("untracked/") and symptom.is_held]
     return sum(max(0.0, symptom.judgement.slope) for symptom in named)
-
-
-def _is_allocators(process: ProcessRun) -> bool:
-    """Whether resident memory grows by what the allocators took, or keep of what was freed, and by little beyond.
-
-    Nor has more been allocated where pages of buffers that were allocated long ago are touched for the first time: then
-    what malloc has given out is constant and large enough.
-    """
-    in_use = process.series.get((AT, ALLOCATED[0]))
-    resident = process.series.get((AT, ALLOCATED[1]))
-    if in_use is None or resident is None:
-        return False
-    begin = min(WARM_UP, len(resident) // 2)  # until then libraries are loaded
-    grown = resident.last - resident.values[begin]
-    least = MAPPED_LEAST_BYTES if (AT, "malloc_free_bytes") in process.series else KEPT_LEAST_BYTES
-    if grown - _taken_at_most(process, begin) < max(least, MAPPED_SHARE * grown):
-        return True
-    return in_use.last - resident.values[0] > 0.5 * (resident.last - resident.values[0])
-
-
-def _taken_at_most(process: ProcessRun, begin: int) -> float:
-    """By how many bytes the allocators grew since a reading, to their highest: pages in use once stay resident."""
-    malloc, free, blocks = (
-        process.series.get((AT, metric)) for metric in (ALLOCATED[0], "malloc_free_bytes", "python_blocks")
-    )
-    taken = 0.0
-    if malloc is not None and len(malloc) > begin:
-        levels = np.array(malloc.values)
-        if free is not None:
-            levels = levels + np.interp(malloc.generations, free.generations, free.values)
-        taken += float(np.max(levels[begin:]) - levels[begin])
-    if blocks is not None and len(blocks) > begin:
-        taken += LARGEST_BLOCK * (max(blocks.values[begin:]) - blocks.values[begin])
-    return taken
 
 
 def _pinned(

@@ -12,7 +12,7 @@ from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import BLOCK_BYTES
 from phaseprof.verdict.levels import accounts_for, comes_with
-from phaseprof.verdict.teeth import FEW, long_tooth
+from phaseprof.verdict.teeth import FEW, GARBAGE_GENERATIONS, long_tooth
 
 # Rings for each generation: fewer have not piled up one by one, in most of them.
 PILED_UP = 0.5
@@ -41,6 +41,19 @@ def _collects_itself(process: ProcessRun, since: int) -> bool:
         return False
     ours = {c.g for c in process.collected}
     return any(value and g > max(STARTED, since) and g - 1 not in ours and g not in ours for g, value in flags)
+
+
+def waits_for_long(process: ProcessRun, since: int) -> bool:
+    """Whether dead cycles have piled up for long enough; what only our own collections took had not ended.
+
+    Args:
+        process: the recording.
+        since: the generation in which memory began to rise, or to rise again.
+    """
+    flags = process.series.get((AT, "after_full_collection"))
+    newest = flags.generations[-1] if flags is not None else 0
+    is_ours = any(c.freed > 0 for c in process.collected) and not _collects_itself(process, STARTED)
+    return newest + 1 - (STARTED if is_ours else since) >= GARBAGE_GENERATIONS
 
 
 def backing_tooth(symptoms: Mapping[str, Symptom], rate: float, least: int = ENOUGH) -> Symptom | None:

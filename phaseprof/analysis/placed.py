@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from phaseprof.analysis.causes import CONTAINERS, GRAPH_NODE, KIND_OF_TYPE, TENSORS, is_plumbing
-from phaseprof.analysis.garbage import comes_to_much, what_piles_up
+from phaseprof.analysis.causes import CONTAINERS, GRAPH_NODE, KIND_OF_TYPE, MEMORY, TENSORS, is_plumbing
+from phaseprof.analysis.garbage import comes_to_much, waits_for_long, what_piles_up
 from phaseprof.analysis.limits import COUNTER_BYTES, OBJECTS_BYTES, PLAIN_SHARE_PER_HOUR, Horizon
 from phaseprof.analysis.naming import PLAIN_ITEMS, advise, summarise
 from phaseprof.analysis.since import since
@@ -33,7 +33,6 @@ from phaseprof.records import (
 )  # fmt: skip
 from phaseprof.verdict import judge
 from phaseprof.verdict.levels import accounts_for, comes_with
-from phaseprof.verdict.teeth import GARBAGE_GENERATIONS
 
 # Of what came at a place, the part that tensors with a graph must be for it to be graphs.
 MOSTLY = 0.5
@@ -81,6 +80,8 @@ class Share:
         was_rehashed: the table of a dict or a set is all that became larger, unless numbers or text came into it.
         came: objects of the most frequent type that came directly, in all; where nothing in Python leads to the place,
             of those below it as well.
+        small_slope: of the growth in bytes, what is no tensor's or array's: Python's own allocator may have given it.
+        heaviest: the type that makes up most of the bytes; empty where none does.
         is_namespace: the names of a module: what comes there directly comes under a name of its own.
     """
 
@@ -96,6 +97,8 @@ class Share:
     length: int = -1
     was_rehashed: bool = False
     came: int = 0
+    small_slope: float = 0.0
+    heaviest: str = ""
     is_namespace: bool = False
 
     @property
@@ -166,9 +169,9 @@ class Memory:
         """Whether a place may have brought growth: a larger table alone moves no block of Python's own allocator."""
         return share.names and not (share.was_rehashed and self.blocks_rate <= 0)
 
-    def is_part(self, n_bytes: float) -> bool:
+    def is_part(self, share: Share) -> bool:
         """Whether a part of the growth is a finding of its own: a fifth of all, or most of what is Python's own."""
-        return n_bytes >= SHARE * self.rate or n_bytes >= MOSTLY * self.blocks_rate > 0
+        return share.bytes_slope >= SHARE * self.rate or share.small_slope >= MOSTLY * self.blocks_rate > 0
 
 
 def is_measured(told: fmt.Places | None) -> bool:
@@ -248,8 +251,11 @@ def _share(place: fmt.Place, since: int, turns: int, item_bytes: float | None = 
     bound = -1 if _grows_in_its_items(place, since, turns, item_bytes) else place.bound
     rehashed = _was_rehashed(place)
     came = max((n for _, n, _ in (place.direct if holder else (*place.direct, *place.inside))), default=0)
+    small = place.bytes - sum(n_bytes for name, _, n_bytes in place.inside if _short(name) in MEMORY)
+    most, _, its_bytes = max(place.inside, key=lambda row: row[2], default=("", 0, 0))
     return Share(
         kind, subject, type_name, holder, *slopes, objects, is_plain, bound, place.length, rehashed, came,
+        small_slope=small / turns, heaviest=most if its_bytes >= MOSTLY * place.bytes else "",
         is_namespace=place.type == "module",
     )  # fmt: skip
 
@@ -308,7 +314,7 @@ def explain(
     if any(share.holder for share in graphs):  # what C++ alone holds, such as saved parameters, the graphs have saved
         every = [share for share in every if share.holder or share.kind != "tensors"]
         graphs = [share for share in graphs if share.holder]
-    chosen = [share for share in every if memory.may_be(share) and memory.is_part(share.bytes_slope)]
+    chosen = [share for share in every if memory.may_be(share) and memory.is_part(share)]
     left = memory.rate - sum(share.bytes_slope for share in every)
     if graphs and left >= SHARE * memory.rate:
         heaviest = max(graphs, key=lambda share: share.graphs_slope)
@@ -398,33 +404,24 @@ def _finding(process: ProcessRun, memory: Memory, share: Share, horizon: Horizon
         advice=advise(share.kind, share.subject, share.holder), evidence=(memory.symptom.evidence,),
         certainty=Certainty(subject="measured", holder="measured" if share.holder else "not known"),
     )  # fmt: skip
-    is_brief = share.kind == "garbage" and _is_collected(process, judgement.since)
-    if is_brief or (share.kind == "garbage" and not comes_to_much(process)):
+    if share.kind == GARBAGE and not (waits_for_long(process, judgement.since or 0) and comes_to_much(process)):
         found = replace(found, verdict="growing", eta_s=None)
     return replace(found, summary=summarise(found, share.bytes_slope))
-
-
-def _is_collected(process: ProcessRun, began: int | None) -> bool:
-    """Whether rings that nothing reaches have not piled up for long enough, or the collector takes them by itself."""
-    flags = process.series.get((AT, "after_full_collection"))
-    newest = flags.generations[-1] if flags is not None else 0
-    return newest + 1 - (began or 0) < GARBAGE_GENERATIONS
 
 
 def phase_of(process: ProcessRun, share: Share) -> str | None:
     """Return the phase in which most of what came at a place was born, where it was followed from birth.
 
-    Tensors of all kinds are followed as one type, so that says nothing of those with a graph.
+    Of objects that carry arrays or tensors, those are what memory grows by.  Tensors of all kinds are followed as one
+    type, so that says nothing of those with a graph.
     """
-    filed = {f"watched/{share.subject}"}
-    if share.kind in _FILED:
-        filed.add(_FILED[share.kind])
-    elif not is_plumbing(share.type_name):  # lists and dicts are born everywhere
-        filed.add(f"count/{share.type_name}")
-    for births in reversed(process.births):
-        if births.subject in filed and births.phases:
-            return max(births.phases, key=lambda phase: (births.phases[phase][1], births.phases[phase][0]))
-    return None
+    carried = KIND_OF_TYPE.get(_short(share.heaviest), "") if share.kind == "objects" else ""
+    filed = [_FILED[kind] for kind in (carried, share.kind) if kind in _FILED] + [f"watched/{share.subject}"]
+    if share.kind not in _FILED and not is_plumbing(share.type_name):  # lists and dicts are born everywhere
+        filed.append(f"count/{share.type_name}")
+    told = {births.subject: births for births in process.births if births.phases}
+    born = next((told[name].phases for name in filed if name in told), {})
+    return max(born, key=lambda phase: (born[phase][1], born[phase][0]), default=None)
 
 
 def companion(process: ProcessRun, kind: str, rate: float) -> Share | None:

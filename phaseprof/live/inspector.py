@@ -8,6 +8,7 @@ from phaseprof.errors import ProbeUnavailable
 from phaseprof.live import families, suspects, suspicion
 from phaseprof.live.budget import RECORDING, Budget
 from phaseprof.live.closing import ClosingLook, is_torn_down
+from phaseprof.live.collector import Paused
 from phaseprof.live.devices import Devices
 from phaseprof.live.escalation import SEARCHED_NS, Escalation, heap_ns
 from phaseprof.live.investigation import Investigation
@@ -134,6 +135,10 @@ class Inspector:
 
     def at_generation_end(self, generation: int) -> list[Watched]:
         """Measure, if it is time to; return the watched classes whose expectation broke."""
+        with Paused():
+            return self._measure(generation)
+
+    def _measure(self, generation: int) -> list[Watched]:
         began = self._clock()
         if began < self._next_at:
             return []

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from phaseprof.diagnosis.charging import Growth, Kept, Part, Waiting, charge, keeper_of_graphs, seen_once, waiting
 from phaseprof.diagnosis.heap_tree import HeapNode, heap_tree
-from phaseprof.live import suspicion
+from phaseprof.live import collector, suspicion
 from phaseprof.live.budget import Budget
 from phaseprof.live.families import graph_nodes
 from phaseprof.live.recorder import Recorder
@@ -167,7 +167,6 @@ class PlaceWatch:
         self._whole = _Looks(libraries=True, budget=budget, n_blocks=suspects.n_blocks)
         self._part = _Looks(libraries=False, budget=budget, n_blocks=suspects.n_blocks)
         self._was_urgent = self._is_explained = self._has_compared = False
-        self._is_collecting = True
 
     @property
     def has_looked(self) -> bool:
@@ -234,17 +233,8 @@ class PlaceWatch:
         return generation >= suspicion.WARM_UP and not is_early
 
     def _look(self, looks: _Looks, generation: int, *, is_last: bool = False) -> None:
-        """Look without a collection of the young: those that our own objects bring about would take the program's.
-
-        What is freed before the collector is back no longer counts towards the next one.
-        """
-        self._is_collecting = gc.isenabled()
-        gc.disable()
-        try:
+        with collector.Paused():
             self._look_now(looks, generation, is_last=is_last)
-        finally:
-            if self._is_collecting:
-                gc.enable()
 
     def _look_now(self, looks: _Looks, generation: int, *, is_last: bool) -> None:
         table = read_places(libraries=looks.libraries, limit_s=None if is_last else looks.limit_s())
@@ -288,7 +278,7 @@ class PlaceWatch:
         heap = [_node(node, table.roots.get(node.place), steps.get(node.place, ())) for node in nodes]
         since, was_bytes = (generation, 0) if before is None else (before.generation, before.n_bytes)
         came = int(table.own_bytes.sum()) - was_bytes
-        when = collected_at(int(table.n_objects.sum()), is_enabled=self._is_collecting)
+        when = collected_at(int(table.n_objects.sum()), is_enabled=collector.is_enabled())
         self._recorder.add(fmt.Places(
             self._budget.clock(), generation, since, came, rows, heap, _parts(waits.parts), waits.n_rings,
             waits.n_objects, waits.n_bytes, when, looks.libraries,

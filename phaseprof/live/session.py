@@ -17,7 +17,6 @@ from phaseprof.live.closing import ClosingLook
 from phaseprof.live.devices import Devices
 from phaseprof.live.hooks import Hooks
 from phaseprof.live.inspector import Inspector
-from phaseprof.live.ledger import UNSEEN
 from phaseprof.live.log_lines import log_generation
 from phaseprof.live.loops import OpenEnd, shown_index
 from phaseprof.live.marks import Marks, end_stale
@@ -29,18 +28,9 @@ from phaseprof.live.scopes import CheckpointScope, CountedScope, GenerationScope
 from phaseprof.live.settings import Settings
 from phaseprof.live.suspects import AT
 from phaseprof.live.tracking import TrackList
+from phaseprof.live.unread import Unread
 from phaseprof.live.violations import act_on, describe
-from phaseprof.live.visits import (
-    FIRST_TURNS,
-    SHORTEST_NS,
-    TIMED_EVERY,
-    Pace,
-    Unread,
-    Visit,
-    Visited,
-    name_of,
-    take_counts,
-)  # fmt: skip
+from phaseprof.live.visits import FIRST_TURNS, SHORTEST_NS, TIMED_EVERY, Pace, Visit, Visited, name_of, take_counts
 from phaseprof.live.warn import warn_user
 from phaseprof.live.watching import Expected, Watched, WatchList
 from phaseprof.probes import own
@@ -122,7 +112,7 @@ class Session:
         )
         self._queue = RunQueue()
         self.pace = Pace(self.settings.budget, self.clock)
-        self._unread = Unread(self.clock)
+        self._unread = Unread(self.clock, self._visited["phase"], self.pace)
         for labels in self._visited.values():
             for label in labels.values():
                 label.forget()
@@ -235,18 +225,13 @@ class Session:
         pace = self.pace
         if pace.n_points % TIMED_EVERY:
             self.recorder.point(number, edge, items, now)
-            self.inspector.at_boundary(self._whose(owner))
+            self.inspector.at_boundary(self._unread.owner(owner))
             return
         began, looked = self._cpu_clock(), self.budget.took_ns
         self.recorder.point(number, edge, items)
         if self.inspector.looks_at_boundaries:
-            self.inspector.at_boundary(self._whose(owner))
+            self.inspector.at_boundary(self._unread.owner(owner))
         pace.timed(self._cpu_clock() - began - (self.budget.took_ns - looked))
-
-    def _whose(self, phase: str | None) -> str | None:
-        """Whose the time before a boundary is: nobody's that is known, where phases ran in it that were not read."""
-        is_unread = phase is None and self._unread.ask(self._visited["phase"].values(), self.pace)
-        return UNSEEN if is_unread else phase
 
     def is_open(self, visit: Visit) -> bool:
         """Whether a visit was begun in the calling thread or task, and has not ended."""
@@ -400,7 +385,7 @@ class Session:
         self.recorder.point(self._number_of(self._turns), fmt.ENTER)
         self._turn_cpu_ns = self._cpu_clock() - began
         if self.inspector.looks_at_boundaries:
-            self.inspector.at_boundary(self._whose(None))
+            self.inspector.at_boundary(self._unread.owner(None))
 
     def end_generation(self, items: float, *, failed: bool) -> None:
         """A declared turn ends: record it, then measure what the budget has room for."""
@@ -426,7 +411,7 @@ class Session:
 
     def _end(self, items: float) -> None:
         if self.inspector.looks_at_boundaries:
-            self.inspector.at_boundary(self._whose(self.current_phase))
+            self.inspector.at_boundary(self._unread.owner(self.current_phase))
         began = self._cpu_clock()
         self._leave_turn()
         self.recorder.point(self._number_of(self._turns), fmt.EXIT)

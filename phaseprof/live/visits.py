@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 # Of the budget, the part that boundaries may take: recording them, and all later work on those records.
@@ -37,8 +37,6 @@ TIMED_EVERY, GUESS_COUNTS_FOR, MOST_TIMED = 64, 4, 128
 COUNTED_NS, COLD_COUNTED_NS, COLD_AFTER_NS = 250.0, 650.0, 50_000
 # A generation that is only counted takes more by this: its scope is made, and the program may ask for its number.
 COUNTED_TURN_NS = 1_000.0
-# Labels whose counts are asked at a boundary that is looked at: 10 us.
-MOST_ASKED = 64
 
 # One visit that is open: what makes it unlike all others, the visit around it, its label, and whether it is recorded.
 Visit = tuple[object, Any, "Visited", bool]
@@ -115,35 +113,6 @@ def take_counts(
             if label.items is not None:
                 items[number], label.items = label.items, None
     return visits, items
-
-
-class Unread:
-    """Tells whether phases ran unread since it was last asked, since their visits were only counted.
-
-    What happened meanwhile was not outside all phases, and nobody knows in which.
-
-    Args:
-        clock: nanoseconds, monotonic.
-    """
-
-    def __init__(self, clock: Callable[[], int]) -> None:
-        self._clock = clock
-        self._asked = self._n = 0
-
-    def ask(self, labels: Collection[Visited], pace: Pace) -> bool:
-        """Tell it.
-
-        Args:
-            labels: of all phases.
-            pace: says until when visits may be only counted.
-        """
-        before, self._asked = self._asked, self._clock()
-        if pace.gathers_until <= before:
-            return False
-        if len(labels) > MOST_ASKED:
-            return True
-        n_before, self._n = self._n, sum(label.n_counted() for label in labels)
-        return self._n != n_before
 
 
 class Pace:

@@ -14,7 +14,8 @@ from phaseprof import Profiler, load
 from phaseprof.live.scopes import CheckpointScope, CountedScope, GenerationScope, PhaseScope
 from phaseprof.live.session import Session
 from phaseprof.live.settings import Settings
-from phaseprof.live.visits import FIRST_TURNS, FULL_DETAIL, LONGEST_NS, MOST_ASKED, SHORTEST_NS, Pace, Unread, Visited
+from phaseprof.live.unread import MOST_ASKED, UNSEEN, Unread
+from phaseprof.live.visits import FIRST_TURNS, FULL_DETAIL, LONGEST_NS, SHORTEST_NS, Pace, Visited
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 
@@ -49,29 +50,29 @@ def read(session: Session, tmp_path: Path) -> ProcessRun:
 # --- phases that ran unread -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("n_labels", "counted", "is_unread"), [(2, 0, False), (2, 1, True), (MOST_ASKED + 1, 0, True)])
-def test_where_visits_were_only_counted_phases_ran_unread(
-    clock: Clock, n_labels: int, counted: int, *, is_unread: bool
+@pytest.mark.parametrize(("n_labels", "counted", "owner"), [(2, 0, None), (2, 1, UNSEEN), (MOST_ASKED + 1, 0, UNSEEN)])
+def test_where_visits_were_only_counted_the_time_between_is_nobodys(
+    clock: Clock, n_labels: int, counted: int, owner: str | None
 ) -> None:
-    pace, unread = Pace(0.02, clock), Unread(clock)
-    labels = [Visited(f"phase {n}", "phase") for n in range(n_labels)]
-    unread.ask(labels, pace)
+    pace = Pace(0.02, clock)
+    labels = {f"phase {n}": Visited(f"phase {n}", "phase") for n in range(n_labels)}
+    unread = Unread(clock, labels, pace)
     pace.n_points = FULL_DETAIL
-    pace.admits(labels[0], clock.now, n_labels)
+    pace.admits(labels["phase 0"], clock.now, n_labels)
     for _ in range(counted):
-        labels[1].count()
-    clock.now += MS
+        labels["phase 1"].count()
 
-    assert unread.ask(labels, pace) is is_unread
+    assert unread.owner("phase 0") == "phase 0"
+    assert unread.owner(None) == owner
 
 
-def test_where_every_visit_is_recorded_none_ran_unread(clock: Clock) -> None:
-    pace, unread = Pace(0.02, clock), Unread(clock)
-    label = Visited("phase", "phase")
+def test_where_every_visit_is_recorded_the_time_between_is_outside(clock: Clock) -> None:
+    pace, label = Pace(0.02, clock), Visited("phase", "phase")
+    unread = Unread(clock, {"phase": label}, pace)
 
     pace.admits(label, clock.now, 1)
 
-    assert not unread.ask([label], pace)
+    assert unread.owner(None) is None
 
 
 # --- the pace ---------------------------------------------------------------------------------------------------------
