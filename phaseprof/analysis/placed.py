@@ -508,7 +508,7 @@ def _is_tensor(name: str) -> bool:
 
 
 def rest_of(told: fmt.Places, symptoms: Mapping[str, Symptom], memory: Memory) -> float:
-    """Bytes a generation that still leak when what places brought is taken off; 0 where those are all, or it rose once.
+    """Bytes a generation that still leak when what places brought is taken off; 0 where it rose once, or by little.
 
     Example: memory grows by 5 MiB a generation, and by 2 MiB once for an import; places brought 1 MiB a generation.
     The rest is 4 MiB.
@@ -518,6 +518,8 @@ def rest_of(told: fmt.Places, symptoms: Mapping[str, Symptom], memory: Memory) -
     for key, unit in memory.units.items():
         evidence = symptoms[key].evidence
         left = left + unit * np.interp(generations, evidence.generations, evidence.values)
+    if np.ptp(left) < COUNTER_BYTES:
+        return 0.0
     judgement = judge(left, memory.symptom.evidence.generations)
     return judgement.slope if judgement.verdict == "leak" else 0.0
 
