@@ -209,7 +209,7 @@ ADVICE = {
     "garbage": "Only a full collection frees these reference cycles, and collections are too rare: break the cycle "
     "(weakref, or clear the back reference), or call gc.collect() at the end of a generation.",
     "frozen": "Objects that were frozen and dropped are never collected: call gc.freeze() once, before the loop, or "
-    "gc.unfreeze() and gc.collect() when they are done with.",
+    "gc.unfreeze() and gc.collect() when you are done with them.",
     "native": "No Python object explains it: look for a missing free, close or reset in the extensions that this phase "
     "uses; heaptrack and memray --native name the caller.",
     "unseen": "There was no room in the budget to look at what Python holds. Run longer, raise the budget "
@@ -221,17 +221,17 @@ ADVICE = {
     "memory of the process, or record a run with phaseprof.",
     "logged device": "The log holds only the memory of the device, so it cannot say what grows: record a run with "
     "phaseprof, or take a memory snapshot with stacks.",
-    "gpu": "Live device memory grows that no Python tensor shows: keep no graph alive (detach, no_grad), and take a "
+    "gpu": "Device memory grows that no Python tensor accounts for: keep no graph alive (detach, no_grad), and take a "
     "memory snapshot with stacks for the allocation site.",
     "children": "Close and join child processes after use; give forked workers arrays instead of lists of Python "
-    "objects, whose reference counts make every page their own.",
+    "objects, whose reference counts make each worker copy the pages they lie on.",
     "descriptors": "Close files, sockets and mappings when you are done with them (use a with block), or bound "
     "{place}.",
     "threads": "Shut executors and threads down after use (with ThreadPoolExecutor(...) as pool:, or shutdown()).",
     "shared memory": "Close and unlink each segment when its reader is done.",
-    "throughput": "Look for work that becomes more with each generation, such as a list that is searched.",
-    "fragmentation": "Freed memory stays with the allocator, since little that is kept lies between it: clear or bound "
-    "{place}, or give freed memory back with malloc_trim(0), MALLOC_ARENA_MAX=2 or another allocator.",
+    "throughput": "Look for work that grows with each generation, such as a list that is searched.",
+    "fragmentation": "Freed memory stays with the allocator because a little that is still alive lies in between: "
+    "clear or bound {place}, or give freed memory back with malloc_trim(0), MALLOC_ARENA_MAX=2 or another allocator.",
 }  # fmt: skip
 
 

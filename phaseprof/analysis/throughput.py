@@ -113,7 +113,7 @@ def _finding(
 
 def _advice(phase: str | None) -> str:
     where = f" in {phase}" if phase else ""
-    return f"Look for work{where} that becomes more with each generation, such as a list that is searched."
+    return f"Look for work{where} that grows with each generation, such as a list that is searched."
 
 
 def _sentence(metric: str, ends: tuple[float, float], phase: str | None, beside: Sequence[str]) -> str:

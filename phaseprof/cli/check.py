@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # Why nothing was judged, by whether the run was made from logs of other tools, and what to do.
 _WHY = {
-    False: "no counter of memory, objects or handles was read over half of the run; see the notes in the report",
+    False: "no counter of memory, objects or handles covers even half of the run; see the notes in the report",
     True: "nothing in the log says how much memory a process, a container, the machine or a device holds; log its "
     "resident memory as rss_bytes",
 }
@@ -102,12 +102,19 @@ def _lines(judged: JudgedRun) -> list[str]:
     return [*lines, _verdict_line(judged)]
 
 
+def _what_failed(judged: JudgedRun) -> Iterator[str]:
+    if judged.answer() == "leak":
+        yield "the run leaks"
+    if judged.broken():
+        yield "an expected count is broken at its end"
+
+
 def _verdict_line(judged: JudgedRun) -> str:
     status = judged.status()
     if status == LEAK:
-        return "FAILED: the run leaks, or an expected count is broken at its end"
+        return f"FAILED: {' and '.join(_what_failed(judged))}"
     if status == WRONG_USE:
-        return "WRONG USE: a watched name was never found, so nobody counted it; no leak was found besides"
+        return "WRONG USE: a watched name was never found, so it was never counted; otherwise no leak was found"
     if status == CLEAN:
         return f"OK: no leak in {judged.n_readings:,} readings"
     if judged.answer() == "not judged":

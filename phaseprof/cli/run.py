@@ -238,7 +238,7 @@ def _what_was_found(finder: LoopFinder | None) -> list[str]:
     if finder is None or finder.found is None:
         return []
     least_s = api.get_profiler().settings.min_generation_s
-    of_turns = f"its turns count as generations, those under {least_s:g} s together"
+    of_turns = f"each of its turns is a generation, and turns shorter than {least_s:g} s are taken together"
     return [f"{finder.found}: {of_turns}; --generation names another"]
 
 

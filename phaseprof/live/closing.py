@@ -23,7 +23,7 @@ class ClosingLook:
         self._limit_s = limit_s
         self._clock = clock
         self._began = clock()
-        self._progress = Progress("phaseprof looks at what is left")
+        self._progress = Progress("phaseprof takes its last look")
         self._n_done = 0
         self.left: list[str] = []
 

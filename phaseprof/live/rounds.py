@@ -34,8 +34,8 @@ class Rounds:
             self._is_told = True
             each_ms = (now - self._began) / 1e6 / self._n
             text = (
-                f"phases come round every {each_ms:.1f} ms: with no generation declared, rounds are gathered to "
-                f"{self._least_s:g} s; mark the outer loop with generation(), or run --generation"
+                f"phases recur every {each_ms:.1f} ms and no generation was declared: {self._least_s:g} s of them "
+                "count as one; mark the outer loop with generation(), or name it with run --generation"
             )
         self._seen = {number}
         self._began, self._n = now, 0

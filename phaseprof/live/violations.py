@@ -37,8 +37,9 @@ def act_on(text: str, action: str | Callable[[str], object], warn: Callable[[str
 
 def describe(entry: Watched, phase: str | None, generation: int | str, since: int | str) -> str:
     """Say what was expected, what was found, since which generation, and in which phase it was born, if known."""
-    where = f", born in phase {phase!r}" if phase else ""
+    where = f" (made in {phase})" if phase else ""
+    first = "" if since == generation else f"; broken since generation {since}"
     return for_terminal(
-        f"{entry.name}: expected {entry.expectation()}, found {entry.count} at the end of generation {generation}, "
-        f"broken since generation {since}{where}"
+        f"{entry.name}: expected {entry.expectation()}, found {entry.count}{where} at the end of generation "
+        f"{generation}{first}"
     )

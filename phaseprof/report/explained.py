@@ -15,6 +15,7 @@ from phaseprof.units import MIB, format_signed_bytes
 # 83 to 92 after importing numpy or torch (sys._debugmallocstats, CPython 3.11).  Only blocks can be read cheaply.
 BYTES_A_BLOCK = 72
 _NAME_WIDTH = 42
+_NOT_TRACKED = ", not tracked"
 
 TRACKED, STORAGES, ARRAYS, PYTHON, SLACK = (
     "tracked names", "torch storages (cpu)", "numpy arrays", "Python heap (estimate)", "allocator slack (malloc)",
@@ -78,13 +79,13 @@ class ExplainedReport(Report):
         return lines + self._notes(style)
 
     def _notes(self, style: Style) -> list[str]:
-        missing = [term.name for term in self.terms if term.growth_bytes is None]
-        notes = [f"what was not measured ({', '.join(missing)}) is part of what is unattributed"] if missing else []
+        missing = [term.name.removesuffix(_NOT_TRACKED) for term in self.terms if term.growth_bytes is None]
+        notes = [f"the unattributed part includes what was not measured: {', '.join(missing)}"] if missing else []
         if self.malloc_other_bytes is not None and self.unattributed_bytes > 0.1 * abs(self.total_bytes) + MIB:
             grown = format_signed_bytes(self.malloc_other_bytes)
-            notes.append(f"malloc says that its blocks in use, storages and arrays aside, changed by {grown}")
+            notes.append(f"by malloc's own count, blocks in use other than storages and arrays changed by {grown}")
         if self.unattributed_bytes < 0:
-            notes.append("the parts exceed the growth: some of what they count is not resident, or was so before")
+            notes.append("the parts exceed the growth: some of what they count is not resident, or was so already")
         return [line for note in notes for line in entry("Note", note, style, name_width=5)]
 
 
@@ -148,7 +149,7 @@ def _without(parts: list[Term], tracked: float) -> list[Term]:
         taken = min(left, max(0.0, part.growth_bytes or 0.0))
         rest[part.name] = None if part.growth_bytes is None else part.growth_bytes - taken
         left -= taken
-    return [Term(f"{part.name}, not tracked", rest[part.name]) for part in parts]
+    return [Term(f"{part.name}{_NOT_TRACKED}", rest[part.name]) for part in parts]
 
 
 def _tracked(process: ProcessRun, grown: _Grown) -> float | None:

@@ -73,7 +73,7 @@ class PhasesReport(Report):
         lines = columns(layout, [_cells(row) for row in shown], style)
         if tail:
             lines.insert(2 + head, f"... ({len(self.rows) - head - tail:,} more)")
-        note = f"Memory is {self.memory}: what the phase itself adds, and by how much the reading at its end climbs."
+        note = f"Added is what the phase itself adds to {self.memory}; Climbs is how much the reading at its end rises."
         return [*lines, *wrap(" ".join(filter(None, (note, self.estimates))), style.width, style)]
 
 

@@ -58,6 +58,7 @@ class SnapshotReport(Report):
         common: lists, dicts, arrays and tensors, where they were counted.
         others: every other count that was taken.
         counted_at: when objects were counted, if it was not at this moment itself.
+        has_watches: whether there is a watched class that could have been counted.
     """
 
     label: str
@@ -68,6 +69,7 @@ class SnapshotReport(Report):
     common: tuple[CountLine, ...]
     others: Mapping[str, int]
     counted_at: str = ""
+    has_watches: bool = False
 
     def render(self, style: Style) -> str:
         """Lay the snapshot out as text."""
@@ -95,7 +97,8 @@ class SnapshotReport(Report):
         where = f" (at {fit(self.counted_at, 60, style)})" if self.counted_at else ""
         lines = [f"{style.icon('counts')}Object Counts{where}:"]
         if not counts:
-            return [*lines, "   not counted at this point"]
+            asks = "no class is watched; show_objects=True counts lists, dicts, arrays and tensors"
+            return [*lines, f"   {'not counted at this point' if self.has_watches else asks}"]
         width = max([NAME_WIDTH, *(min(40, text_width(c.name) + 1) for c in counts)])
         return lines + [_count_line(c, width, style) for c in counts]
 
@@ -149,7 +152,10 @@ def report_moment(process: ProcessRun, moment: Moment) -> SnapshotReport:
             taken.add(name)
     others = {name: count for name, count in moment.counts.items() if name not in taken}
     readings = tuple(DeviceReading(device, _counters(values, device)) for device in devices)
-    return SnapshotReport(moment.label, moment.generation, own, readings, watched, tuple(common), others, counted_at)
+    return SnapshotReport(
+        moment.label, moment.generation, own, readings, watched, tuple(common), others, counted_at,
+        bool(process.watches),
+    )  # fmt: skip
 
 
 def _counters(values: Mapping[str, float], device: str) -> dict[str, int]:

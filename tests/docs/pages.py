@@ -130,7 +130,8 @@ def demo_outputs(scenario: str = "evaluate") -> dict[str, str]:
 SECTIONS = {
     "findings": "FINDINGS", "phases": "PHASES AND CHECKPOINTS", "trend": "MEMORY TREND",
     "growth": "MEMORY GROWTH ANALYSIS", "counts": "WATCHED OBJECT COUNTS", "tracked": "Memory Report",
-    "throughput": "THROUGHPUT", "explained": "RSS GROWTH EXPLAINED", "cost": "COST OF PROFILING",
+    "throughput": "THROUGHPUT", "sums": "WHERE MEMORY GREW", "explained": "RSS GROWTH EXPLAINED",
+    "cost": "COST OF PROFILING",
 }  # fmt: skip
 
 

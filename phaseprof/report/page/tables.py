@@ -41,7 +41,7 @@ def phases_table(process: ProcessRun, report: PhasesReport) -> Html:
     ]  # fmt: skip
     titles = ("Phase", "Visits", "Time a generation", "Added a generation", "Peak", "Climbs a generation", "Kind",
               "Written at")  # fmt: skip
-    said = f"Memory is {report.memory}. What stays in it is what its reading at the end climbs. {report.estimates}"
+    said = f"Memory is {report.memory}. What stays is how much the reading at its end climbs. {report.estimates}"
     whole = cut_table(titles, rows, of=len(report.rows), noun="phase", caption="Phases and checkpoints")
     return join(whole, element("p", said, class_="fine"))
 
@@ -145,7 +145,7 @@ def explained_bars(report: ExplainedReport, process: ProcessRun) -> Html:
         notes.append(f"malloc beyond storages and arrays: {format_signed_bytes(report.malloc_other_bytes)}.")
     notes += _seen_by_place(report, process)
     if report.unattributed_bytes < 0:
-        notes.append("The parts exceed the growth: some of what they count is not resident, or was so before.")
+        notes.append("The parts exceed the growth: some of what they count is not resident, or was so already.")
     return join(
         element("p", title), element("ul", *rows, class_="bars"),
         element("p", " ".join(notes), class_="fine") if notes else "",
