@@ -18,8 +18,8 @@ def printed() -> dict[str, str]:
 
 
 def headings(text: str) -> list[str]:
-    """Return the lines between rules and the column heads, figures masked."""
-    return [re.sub(r"\d+", "N", line.strip()) for line in _headings(text.splitlines())]
+    """Return the lines between rules and the column heads, figures masked; how wide a column is, its rows say."""
+    return [re.sub(r"\d+", "N", " ".join(line.split())) for line in _headings(text.splitlines())]
 
 
 def _headings(lines: list[str]) -> Iterator[str]:
