@@ -12,6 +12,7 @@ from phaseprof.analysis.findings import find_leaks
 from phaseprof.analysis.scale import load_and_reduce, load_large_run
 from phaseprof.analysis.symptoms import n_votes
 from phaseprof.analysis.witnesses import is_imported
+from phaseprof.analysis.workers import told_once
 from phaseprof.live.sampler import LABEL
 from phaseprof.progress import Progress
 from phaseprof.recording.model import ProcessRun
@@ -94,7 +95,7 @@ def judge_run(path: str, *, workers: int | None = None, on: str = "") -> JudgedR
     """
     with Progress("judging processes", len(find_recordings(path))) as progress:
         run, found = load_and_reduce(path, judge_process, workers=workers, on=on, on_done=progress.update)
-    return JudgedRun(run, tuple(found))
+    return JudgedRun(run, told_once(run.processes, found))
 
 
 def read_run(path: str | Path) -> Run:

@@ -26,14 +26,16 @@ class Steps:
 
     A copy, and what is read from a pickle, begin anew: nothing of a run goes into a checkpoint or another process.
 
+    Attributes:
+        profiler: whose; ``None``: the default one, as it is when the training begins.
+
     Args:
         within: the framework's package.
-        profiler: whose; ``None``: the default one, as it is when the training begins.
     """
 
     def __init__(self, within: str, profiler: Profiler | None) -> None:
         self._within = within
-        self._profiler = profiler
+        self.profiler = profiler
         self._marks: Marks | None = None
         self._has_warned = False
 
@@ -41,7 +43,7 @@ class Steps:
     def marks(self) -> Marks:
         """The marks."""
         if self._marks is None:
-            profiler = get_profiler() if self._profiler is None else self._profiler
+            profiler = get_profiler() if self.profiler is None else self.profiler
             self._marks = profiler.marks(self._within)
         return self._marks
 
@@ -58,7 +60,7 @@ class Steps:
         self.__init__(within, None)  # type: ignore[misc]  # what was written is all that a new one needs
 
     def __deepcopy__(self, memo: object) -> Steps:
-        return Steps(self._within, self._profiler)
+        return Steps(self._within, self.profiler)
 
 
 def quietly(hook: F) -> F:

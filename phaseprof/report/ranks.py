@@ -65,7 +65,7 @@ def _who_leaks(rows: Sequence[RankRow]) -> str:
     # One that was too short to judge may be among them, so they are not said to be free of leaks.
     number = "" if rest == 1 else f" {rest:,}"
     others = "" if not rest else f"; no leak was found in the other{number}"
-    return f"{_named(leaking)} of {len(rows):,} {'leaks' if len(leaking) == 1 else 'leak'}{others}."
+    return f"{_named(leaking, rows)} of {len(rows):,} {'leaks' if len(leaking) == 1 else 'leak'}{others}."
 
 
 def _who_differs(rows: Sequence[RankRow]) -> str:
@@ -75,18 +75,26 @@ def _who_differs(rows: Sequence[RankRow]) -> str:
     middle = median(row.growth_bytes for row in rows if row.growth_bytes is not None)
     first = unlike[0]
     grew = format_signed_bytes(first.growth_bytes or 0.0)
-    text = f"Memory of rank {first.rank} changed by {grew}, of the median rank by {format_signed_bytes(middle)}"
-    rest = unlike[1:]
-    return f"{text}; {_named(rest).lower()} {'differs' if len(rest) == 1 else 'differ'}, too." if rest else f"{text}."
+    who, unit = _named([first], rows).lower(), "rank" if _have_ranks(rows) else "process"
+    text = f"Memory of {who} changed by {grew}, of the median {unit} by {format_signed_bytes(middle)}"
+    if len(unlike) == 1:
+        return f"{text}."
+    return f"{text}; {_named(unlike[1:], rows).lower()} {'differs' if len(unlike) == 2 else 'differ'}, too."
 
 
-def _named(rows: Sequence[RankRow]) -> str:
-    numbers = [str(row.rank) for row in rows[:_MOST_NAMED]]
+def _have_ranks(rows: Sequence[RankRow]) -> bool:
+    """Whether the processes are told apart by their ranks; workers have that of the process they work for."""
+    return len({row.rank for row in rows}) == len(rows)
+
+
+def _named(rows: Sequence[RankRow], among: Sequence[RankRow]) -> str:
+    by_rank = _have_ranks(among)
+    numbers = [str(row.rank if by_rank else row.pid) for row in rows[:_MOST_NAMED]]
     if len(rows) > _MOST_NAMED:
         numbers.append(f"{len(rows) - _MOST_NAMED:,} more")
     if len(numbers) == 1:
-        return f"Rank {numbers[0]}"
-    return f"Ranks {', '.join(numbers[:-1])} and {numbers[-1]}"
+        return f"{'Rank' if by_rank else 'Process'} {numbers[0]}"
+    return f"{'Ranks' if by_rank else 'Processes'} {', '.join(numbers[:-1])} and {numbers[-1]}"
 
 
 def _table(rows: Sequence[RankRow], style: Style) -> list[str]:
