@@ -16,7 +16,7 @@ from pages import python_blocks
 # What pages may show and a base install lacks.
 OPTIONAL = (
     "torch", "wandb", "tensorboard", "pytest", "matplotlib", "pyarrow", "accelerate", "deap", "evotorch",
-    "keras", "lightning", "optuna", "skorch", "stable_baselines3", "transformers",
+    "keras", "lightning", "optuna", "ray", "skorch", "stable_baselines3", "transformers",
 )  # fmt: skip
 
 

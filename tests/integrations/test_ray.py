@@ -1,4 +1,4 @@
-"""Ray on this machine: actors, loops of Ray Train and algorithms of RLlib record where they run, with no line changed."""
+"""Ray on this machine: actors, loops of Ray Train and algorithms of RLlib record where they run, unedited."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_of_two_actors_the_one_that_leaks_is_named_with_what_holds_it(tmp_path: 
     assert checked.returncode == 1
     lines = checked.stdout.splitlines()
     assert "Arrays created in Collector.collect leak" in lines[0]
-    assert sum(": leak: " in line for line in lines) == 1, checked.stdout  # the program that started it tells it not again
+    assert sum(": leak: " in line for line in lines) == 1, checked.stdout  # what started it does not tell it, too
     assert any(".seen (list of" in line for line in lines)
     assert len(with_phase(tmp_path, "Collector.collect")) == 2
     report = call(tmp_path, "-m", "phaseprof", "report", "run").stdout

@@ -555,6 +555,16 @@ def test_ranks_that_grow_unlike_the_others_are_named() -> None:
     assert "leaks" not in text
 
 
+def test_processes_of_one_rank_go_by_their_ids(leak: Finding) -> None:
+    workers = [ProcessRun() for _ in range(3)]
+    for pid, worker in enumerate(workers, 70):
+        worker.add(fmt.Header(1, "0.1.0", pid, 0.0, 0, 4096))
+
+    text = build.build_report(Run(None, workers), [[], [leak], [leak]]).render(Style(full=False))
+
+    assert "Processes 71 and 72 of 3 leak; no leak was found in the other." in text
+
+
 def test_ranks_that_grow_alike_are_not_told_apart() -> None:
     assert "median rank" not in build.build_report(Run(None, ranks(5)), [[]] * 5).render(Style())
 
