@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import sys
+import tempfile
 import threading
 import time
 import types
@@ -22,10 +23,11 @@ from phaseprof.cli.looping import LoopFinder
 from phaseprof.cli.output import complain, emit
 from phaseprof.cli.outside import MAIN, Plan, installed
 from phaseprof.cli.script import Script, find_module, find_script, make_main, prepare
-from phaseprof.errors import PhaseprofError, UsageError
+from phaseprof.errors import PhaseprofError, RecordingError, UsageError
 from phaseprof.integrations.automatic import AFTER, put_in, what_was_used
 from phaseprof.live.settings import PREFIX, resolve
 from phaseprof.probes.typeinfo import is_a
+from phaseprof.recording.addresses import is_address, list_files
 from phaseprof.recording.descriptors import make_private_folder
 
 if TYPE_CHECKING:
@@ -142,7 +144,8 @@ def _open_recording() -> None:
     Raises:
         UsageError: the run's folder cannot be written.  In a program that is warned of; here the program has not begun.
     """
-    folder = Path(resolve({}).run or ".")
+    run = resolve({}).run or "."
+    folder = Path(tempfile.gettempdir() if is_address(run) else run)
     try:
         make_private_folder(folder)
         if not os.access(folder, os.W_OK):
@@ -246,14 +249,24 @@ def _settings(args: argparse.Namespace, program: str) -> dict[str, str]:
     """What the options mean as environment: the program's own ``configure`` and its children inherit it."""
     given = resolve({})
     folder = args.out or given.run
-    if args.out and not _is_one_of_many() and any(Path(args.out).glob("*.jsonl")):
+    if args.out and not _is_one_of_many() and _holds_recording(args.out):
         raise UsageError(f"--out must be a new folder ({args.out} holds a recording); give another, or remove it")
     every_s = args.interval or given.sample_every_s or DEFAULT_INTERVAL_S
-    settings = {"run": str(Path(folder or _new_folder(program)).absolute()), "sample_every_s": str(every_s)}
+    where = folder if folder and is_address(folder) else str(Path(folder or _new_folder(program)).absolute())
+    settings = {"run": where, "sample_every_s": str(every_s)}
     if args.budget is not None:
         settings["budget"] = args.budget
     resolve(settings)
     return {PREFIX + name.upper(): value for name, value in settings.items()}
+
+
+def _holds_recording(run: str) -> bool:
+    if not is_address(run):
+        return any(Path(run).glob("*.jsonl"))
+    try:
+        return bool(list_files(run))
+    except RecordingError:  # nothing is there
+        return False
 
 
 def _is_one_of_many() -> bool:

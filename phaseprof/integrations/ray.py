@@ -19,6 +19,7 @@ from phaseprof.api import get_profiler
 from phaseprof.errors import MissingExtra
 from phaseprof.integrations._steps import wrap_method
 from phaseprof.live.settings import PREFIX
+from phaseprof.recording.addresses import is_address
 
 try:
     import ray as _package
@@ -35,10 +36,11 @@ def runtime_env(run: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what ``ray.init(runtime_env=...)`` needs so that every worker records into one folder.
 
     Args:
-        run: the folder; one that all machines see, or that exists on each.
+        run: the folder; one that all machines see, or that exists on each, or an address such as ``s3://bucket/run``.
     """
+    where = str(run) if is_address(str(run)) else str(Path(run).absolute())
     ours = {name: value for name, value in os.environ.items() if name.startswith(PREFIX)}
-    return _with_hook({"env_vars": {**ours, f"{PREFIX}RUN": str(Path(run).absolute())}})
+    return _with_hook({"env_vars": {**ours, f"{PREFIX}RUN": where}})
 
 
 def actor(cls: Class) -> Class:

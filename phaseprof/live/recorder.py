@@ -26,8 +26,10 @@ from phaseprof.probes.kept_file import KeptFile
 from phaseprof.probes.process import StatmProbe, open_process_probe
 from phaseprof.probes.typeinfo import is_a
 from phaseprof.recording import format as fmt
+from phaseprof.recording.addresses import is_address
 from phaseprof.recording.folding import ANY_STATM, N_FIELDS, TAKEN_OVER, Row
 from phaseprof.recording.model import ProcessRun
+from phaseprof.recording.sending import PART_BYTES, Staging
 from phaseprof.recording.writer import RecordWriter
 
 MAX_LABELS = 2000
@@ -81,6 +83,7 @@ class Recorder:
         self._statm: KeptFile | None = None
         self._read_raw = self._open_process()
         self._writer: RecordWriter | None = None
+        self._staging: Staging | None = None
         self._open(settings, lazy)
 
     def _open(self, settings: Settings, lazy: bool) -> None:
@@ -90,12 +93,16 @@ class Recorder:
         if settings.run is not None:
             limit = None if settings.max_file_mb is None else int(settings.max_file_mb * 1e6)
             name = f"rank{header.rank}-pid{header.pid}"
-            self._writer = RecordWriter(
-                Path(settings.run), name, self._preamble, max_file_bytes=limit, lazy=lazy, listener=self
-            )
+            folder = Path(settings.run)
+            if is_address(settings.run):
+                self._staging = Staging(settings.run)
+                folder, limit = self._staging.folder, min(limit or PART_BYTES, PART_BYTES)
+            self._writer = RecordWriter(folder, name, self._preamble, max_file_bytes=limit, lazy=lazy, listener=self)
 
     def _preamble(self) -> bytes:
         """The head of each file: what readers need to know of the files before."""
+        if self._staging is not None:
+            self._staging.begin()
         records = [*self.model.labels.copy().values(), *self.model.watches.copy().values()]
         return b"".join([self._header_line, *(fmt.encode(record) + b"\n" for record in records)])
 
@@ -305,6 +312,8 @@ class Recorder:
             writer.close()
             if writer.lost:
                 self.model.note(writer.describe_losses())
+        if self._staging is not None:
+            self._staging.end()
         self._close_probe()
 
     def abandon(self) -> None:

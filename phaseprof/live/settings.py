@@ -82,8 +82,6 @@ class Settings:
         most = self.max_file_mb
         _require(most is None or 0 < most < math.inf, "max_file_mb", "be > 0 or None", most)
         _require(self.run is None or self.run != "", "run", "name a folder, or be None", self.run)
-        is_remote = self.run is not None and is_address(self.run)
-        _require(not is_remote, "run", "name a folder of this machine, to be copied from there", self.run)
         if not callable(self.on_violation):
             known = ("report", "warn", "raise")
             _require(self.on_violation in known, "on_violation", f"be one of {known} or a callable", self.on_violation)
@@ -221,7 +219,9 @@ def _convert(name: str, value: object) -> object:
 
 
 def _fixed_folder(text: str) -> str:
-    """Fix a folder now: the program may change its working folder, and fork afterwards."""
+    """Fix a folder now: the program may change its working folder, and fork afterwards; an address stays as it is."""
+    if is_address(text):
+        return text
     try:
         return str(Path(text).absolute())
     except OSError as error:

@@ -56,7 +56,7 @@ def list_files(address: str) -> list[RemoteFile]:
         RecordingError: nothing is there, or it may not be read; the file system's own words say why.
     """
     with _said_in_one_line(address):
-        files, where = _open(address)
+        files, where = open_address(address)
         if files.isfile(where):
             found = [files.info(where)]
         else:
@@ -81,7 +81,7 @@ def fetched(files: Sequence[File]) -> Iterator[list[Path]]:
     with tempfile.TemporaryDirectory(prefix="phaseprof-") as folder:
         copies = [Path(folder) / file.name for file in remote]
         with _said_in_one_line(remote[0].address):
-            system, _ = _open(remote[0].address)
+            system, _ = open_address(remote[0].address)
             system.get([file.address for file in remote], [str(copy) for copy in copies])
         yield copies
 
@@ -102,7 +102,12 @@ def fetched_run(path: str) -> Iterator[Path]:
         yield copies[0].parent
 
 
-def _open(address: str) -> tuple[Any, str]:
+def open_address(address: str) -> tuple[Any, str]:
+    """Return the file system of an address, and the path in it.
+
+    Raises:
+        MissingExtra: fsspec is not installed; for the package of a file system it raises ``ImportError`` itself.
+    """
     try:
         from fsspec.core import url_to_fs
     except ImportError:

@@ -78,6 +78,30 @@ def test_every_way_of_reading_gives_one_report(environment: dict[str, str], run_
     assert there.replace("s3://runs/ddp", "RUN") == here.replace(str(run_folder), "RUN")
 
 
+def test_what_a_program_records_to_a_bucket_arrives_there(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "import phaseprof\n"
+        "kept = []\n"
+        "for g in phaseprof.generations(range(14)):\n"
+        "    with phaseprof.profile_phase('collect'):\n"
+        "        kept.append(bytearray(3_000_000))\n"
+    )
+
+    def call(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "phaseprof", *words]
+        return subprocess.run(
+            command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        )
+
+    subprocess.run([sys.executable, "-c", "import s3fs; s3fs.S3FileSystem().mkdir('recorded')"], env=environment)
+    recorded = call("run", "--budget", "none", "--out", "s3://recorded/run", "train.py")
+    assert (recorded.returncode, recorded.stderr) == (0, "")
+    checked = call("check", "s3://recorded/run")
+    assert checked.returncode == 1
+    assert "bytearray created in collect leaks" in checked.stdout
+    assert call("run", "--out", "s3://recorded/run", "train.py").returncode == 2  # it holds a recording
+
+
 def test_check_and_export_read_it_too(environment: dict[str, str], run_folder: Path, tmp_path: Path) -> None:
     checked = subprocess.run(
         [sys.executable, "-m", "phaseprof", "check", "s3://runs/ddp"],

@@ -167,5 +167,5 @@ def test_an_iteration_of_rllib_is_a_generation(tmp_path: Path, callbacks: str) -
     assert {"collect", "learn", "callbacks"} <= set(process.phases)
     assert len([one for one in process.generations if not one.implied]) >= 6
     assert checked.returncode == 1
-    assert "Arrays created in callbacks leak" in checked.stdout
+    assert "leak: Arrays" in checked.stdout
     assert "held by kept (list of" in checked.stdout
