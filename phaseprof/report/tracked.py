@@ -28,6 +28,7 @@ class TrackedSize:
         epoch: the newest epoch it was measured in, by the user's number.
         is_gone: whether others were measured later: its getter failed or its object died.
         is_suspect: whether both rates exceed the threshold.
+        n_readings: how often it was measured.
     """
 
     name: str
@@ -38,6 +39,7 @@ class TrackedSize:
     epoch: str
     is_gone: bool
     is_suspect: bool
+    n_readings: int = 0
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,9 @@ class TrackedReport(Report):
         if not self.suspects:
             return []
         names = [clean(name, style)[:80] for name in self.suspects]
-        limit = f"over {self.threshold_bytes_per_epoch / MB:g} MB/epoch, also in the newer half of the run"
+        limit = f"over {self.threshold_bytes_per_epoch / MB:g} MB/epoch"
+        if all(size.n_readings > 2 for size in self.sizes if size.is_suspect):  # two show no half of the run
+            limit += ", also in the newer half of the run"
         warned = wrap(f"WARNING: Potential memory leaks detected in: {names}", style.width, style)
         return ["", *warned, f"  ({limit})"]
 
@@ -122,7 +126,7 @@ def _tracked(name: str, series: Series, newest: int, names: Generations, thresho
     recent = _recent_rate(series)
     return TrackedSize(
         name, series.last, growth, rate, recent, names.name(last),
-        is_gone=last < newest, is_suspect=last > first and min(rate, recent) > threshold,
+        is_gone=last < newest, is_suspect=last > first and min(rate, recent) > threshold, n_readings=len(series),
     )  # fmt: skip
 
 

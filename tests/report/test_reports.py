@@ -619,3 +619,15 @@ def test_any_label_keeps_the_layout(label: str, unicode: bool, leak: Finding) ->
 
     assert [line for line in lines if text_width(line) > 80] == []
     assert not [line for line in lines if "\x1b" in line or "\u202e" in line]
+
+
+@pytest.mark.parametrize(("n_readings", "says_half"), [(2, False), (3, True)])
+def test_two_sizes_say_nothing_of_half_of_a_run(n_readings: int, says_half: bool) -> None:
+    process = ProcessRun()
+    for at in range(n_readings):
+        process.add(fmt.Metrics(at, 10 * at, {"tracked/replay": 1e8 * at}, "generation end"))
+
+    text = str(build.build_tracked(process, 5.0))
+
+    assert "WARNING: Potential memory leaks detected in: ['replay']" in text
+    assert ("newer half" in text) is says_half

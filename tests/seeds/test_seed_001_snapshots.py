@@ -13,7 +13,8 @@ from seed_programs import MIB, DDPGAgent, ReplayBuffer, TradingEnvironment, gene
 from phaseprof import Profiler, load
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.cli import main
-from phaseprof.report.build import build_snapshot, build_what_to_report
+from phaseprof.report.build import build_growth, build_snapshot, build_what_to_report
+from phaseprof.units import format_bytes
 
 PHASES = ("evaluate_population", "train_population", "evolve_population")
 
@@ -43,10 +44,11 @@ def scenario(leaking: str, folder: Path, *, n: int = 12, first: int = 1) -> Prof
 
 
 def test_001_01_resident_and_virtual_memory(profiler: Profiler) -> None:
-    text = str(profiler.snapshot("Trainer initialized (baseline)"))
+    snapshot = profiler.snapshot("Trainer initialized (baseline)")
 
-    assert "RSS (actual RAM):" in text
-    assert "VMS (virtual):" in text
+    figures, text = snapshot.to_dict()["process"], str(snapshot)
+    for title, name in (("RSS (actual RAM)", "rss_bytes"), ("VMS (virtual)", "vms_bytes")):
+        assert re.search(rf"{re.escape(title)}: +{re.escape(format_bytes(figures[name]))}$", text, re.MULTILINE)  # type: ignore[index]
 
 
 def test_001_02_memory_of_a_device() -> None:
@@ -161,13 +163,14 @@ def test_001_12_trend_and_growth_on_call(profiler: Profiler, capsys: pytest.Capt
     assert "Current:  Gen 2: After evaluate_population" in growth
 
 
-def test_001_13_growth_in_bytes_and_percent(profiler: Profiler) -> None:
-    generations(profiler, range(1, 4), evaluate_population=nothing)
-
-    text = str(profiler.growth())
+def test_001_13_growth_in_bytes_and_percent() -> None:
+    text = str(build_growth(run_on_device([2048.0, 2200.0, 2560.0])))
 
     assert "RAM Usage:" in text
-    assert re.search(r"Growth: +[+-][\d.]+ \w+ \([+-][\d.]+%\)", text)
+    device = [line.split() for line in text[text.index("GPU Usage:") :].splitlines()[1:4]]
+    assert device == [
+        ["Baseline:", "2.00", "GiB"], ["Current:", "2.50", "GiB"], ["Growth:", "+512.00", "MiB", "(+25.0%)"],
+    ]  # fmt: skip
 
 
 def test_001_14_counts_that_are_right_are_called_good(profiler: Profiler) -> None:
@@ -176,7 +179,10 @@ def test_001_14_counts_that_are_right_are_called_good(profiler: Profiler) -> Non
     generations(profiler, [1, 2], evaluate_population=nothing)
 
     assert "(+0)  <- GOOD!" in str(profiler.growth())
-    assert environments
+    environments.append(TradingEnvironment())
+    profiler.log_memory("later")
+    assert re.search(r"2 . +3 \(\+1\)  <- .*PROBLEM! should be 2", str(profiler.growth()))
+    assert "GOOD!" not in str(profiler.growth())
 
 
 def test_001_15_arrays_and_tensors_change_too(profiler: Profiler) -> None:
@@ -248,10 +254,11 @@ def test_001_22_log_memory_prints_and_returns(profiler: Profiler, capsys: pytest
 def test_001_23_growth_since_a_label(profiler: Profiler, capsys: pytest.CaptureFixture[str]) -> None:
     profiler.log_memory("Debug checkpoint 1")
     profiler.log_memory("Debug checkpoint 2")
+    profiler.log_memory("Debug checkpoint 3")
 
-    profiler.print_memory_growth(baseline_label="Debug checkpoint 1")
+    profiler.print_memory_growth(baseline_label="Debug checkpoint 2")
 
-    assert "Baseline: Debug checkpoint 1\nCurrent:  Debug checkpoint 2" in capsys.readouterr().out
+    assert "Baseline: Debug checkpoint 2\nCurrent:  Debug checkpoint 3" in capsys.readouterr().out
 
 
 @pytest.fixture(scope="module")
