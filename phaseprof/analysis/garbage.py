@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from phaseprof.analysis.causes import Cause, comes_with_python, is_plumbing
 from phaseprof.analysis.held import MOSTLY, grew_held
 from phaseprof.analysis.naming import ALLOCATED
-from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom
+from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, stands_in
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import BLOCK_BYTES
 from phaseprof.verdict.levels import accounts_for, comes_with
@@ -162,7 +162,10 @@ def what_piles_up(rows: Sequence[tuple[str, int, int]]) -> tuple[str, int, int]:
 
 def find_dead(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Dead | None:
     """Find what waited for the collector at the last look, where that is about as much as memory in use rose by."""
-    memory, told = symptoms.get(ALLOCATED[0]), process.places
+    memory, resident = map(symptoms.get, ALLOCATED)
+    told = process.places
+    if resident is not None and stands_in(resident, memory):
+        memory = resident
     if memory is None or told is None or not told.waiting or _collects_itself(process, 0):
         return None
     generations, values = memory.evidence.generations, memory.evidence.values

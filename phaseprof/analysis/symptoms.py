@@ -43,6 +43,8 @@ FREED_SHARE = 0.3
 ENOUGH = 8
 # Of the growth of resident memory, what memory in use must have grown by for the two to be one.
 AS_MUCH = 0.5
+# Of the readings of resident memory, those of memory in use that are enough to judge it by itself.
+SELDOM = 0.5
 # Numbers of which Python keeps one each.
 SMALL_INTS = 256
 # Families whose members are followed one by one; of all others only the level is known.
@@ -139,7 +141,9 @@ def stands_in(resident: Symptom, exact: Symptom | None) -> bool:
     Example: on a busy machine malloc was asked five times, the process's pages at each of forty points, and both rose
     by 50 MB.
     """
-    if exact is None or len(exact.evidence.values) >= ENOUGH or resident.judgement.verdict != "leak":
+    if exact is None or resident.judgement.verdict != "leak":
+        return False
+    if len(exact.evidence.values) >= max(ENOUGH, SELDOM * len(resident.evidence.values)):
         return False
     values, (first, last) = exact.evidence.values, (exact.evidence.generations[0], exact.evidence.generations[-1])
     rate = (values[-1] - values[0]) / max(1, last - first)

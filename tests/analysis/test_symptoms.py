@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from scripted_runs import END, LAST, MIB, Curve, born, dead, held, record, rising, symptom
 
-from phaseprof.analysis.symptoms import carry_forward, find_symptoms, without_our_collections
+from phaseprof.analysis.symptoms import carry_forward, find_symptoms, stands_in, without_our_collections
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
 from phaseprof.verdict import judge
@@ -287,3 +287,10 @@ def test_of_what_goes_up_and_down_the_phase_is_told_by_what_was_followed() -> No
 
     assert found.judgement.shape == "sawtooth"
     assert found.phase() == "collect"
+
+
+@pytest.mark.parametrize(("n_read", "speaks"), [(7, True), (9, True), (10, False), (20, False)])
+def test_resident_memory_speaks_for_memory_in_use_that_was_read_half_as_often(n_read: int, speaks: bool) -> None:
+    resident = symptom("anonymous_bytes", 1e6, n=20)
+
+    assert stands_in(resident, symptom("malloc_in_use_bytes", 1e6, n=n_read)) is speaks
