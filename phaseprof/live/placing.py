@@ -310,6 +310,8 @@ def _node(node: HeapNode, root: Root | None, steps: Sequence[PathStep]) -> fmt.H
 
 def _row(growth: Growth, steps: Sequence[PathStep]) -> fmt.Place:
     bound, length = bound_of_path(steps)
+    if steps and steps[-1].again and any(part.type_name == growth.type_name for part in growth.direct[:1]):
+        steps = *steps, PathStep(growth.type_name, "attribute", steps[-1].again)  # a chain
     return fmt.Place(
         in_words(steps), growth.type_name, growth.n_places, growth.n_bytes, growth.n_graph, _parts(growth.direct),
         _parts(growth.inside), bound, length,

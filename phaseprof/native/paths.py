@@ -6,7 +6,7 @@ import gc
 import types
 from collections import deque
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import cast
 
 from phaseprof.interrupts import raise_the_programs
@@ -38,7 +38,19 @@ def steps_to(root: Root, links: Sequence[tuple[object, object]]) -> tuple[PathSt
         via, name = _link(root, holder, held, is_first=len(steps) == 1)
         shown = "" if held is None else type_name(type(held))
         steps.append(PathStep(shown, via, name, _label(held), *_size(held, holder)))
+    steps[-1] = steps[-1]._replace(again=_to_its_like(links[-1][1]) if links else "")
     return tuple(steps)
+
+
+def _to_its_like(obj: object) -> str:
+    """Name the attribute that leads to another object of the same type, as from one span of a chain to its parent."""
+    if issubclass(type(obj), (type, types.ModuleType, *reading.CONTAINER_BASES)):
+        return ""
+    likes = {id(other) for other in gc.get_referents(obj) if type(other) is type(obj) and other is not obj}
+    if not likes:
+        return ""
+    named = chain(_attributes_of(obj), ((name, id(value)) for name, value in reading.slots(obj)))
+    return next((_shown(name) for name, identity in named if identity in likes), "")
 
 
 def _size(held: object, holder: object) -> tuple[int, int]:

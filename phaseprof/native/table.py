@@ -45,6 +45,7 @@ class PathStep(NamedTuple):
         label: name of the class, function or module that the object is, else ``""``.
         bound, length: capacity of a container, as it or its owner declares it, and how many items it has; -1 where it
             has none.
+        again: of the last step, the attribute by which the object refers to another of its type; ``""`` without one.
     """
 
     type: str
@@ -53,6 +54,7 @@ class PathStep(NamedTuple):
     label: str = ""
     bound: int = -1
     length: int = -1
+    again: str = ""
 
 
 @dataclass(frozen=True)

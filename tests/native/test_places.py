@@ -409,3 +409,28 @@ def test_what_an_outer_function_holds_lies_there_whatever_runs_within_it() -> No
 
     assert inner(agent.history) == paths(libraries=False)["OfFunction"]
     assert inner(agent.history)[1].rpartition(" ")[0].endswith(" agent history")
+
+
+class Span:
+    """One of a chain that is held by its newest."""
+
+    __slots__ = ("name", "parent")
+
+    def __init__(self, name: str, parent: Span | None) -> None:
+        self.name, self.parent = name, parent
+
+
+class Node(Span):
+    __slots__ = ("__dict__",)
+
+
+@pytest.mark.parametrize(
+    ("obj", "again"), [(Span("", Span("", None)), "parent"), (Node("", Node("", None)), "parent"), (Span("", None), "")]
+)
+def test_the_end_of_a_path_says_by_which_attribute_it_leads_to_its_like(obj: Span, again: str) -> None:
+    table = read_places({"root": [obj]})
+    kinds = [table.types[at] for at in table.type_index]
+    row = next(i for i, kind in enumerate(kinds) if kind.endswith(type(obj).__name__))
+    steps = resolve([int(table.place[row])], {"root": [obj]})[int(table.place[row])]
+
+    assert steps[-1].again == again
