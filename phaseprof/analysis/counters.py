@@ -326,7 +326,7 @@ def explained_memory(process: ProcessRun, symptoms: Mapping[str, Symptom], horiz
     symptom = memory.symptom
     if not horizon.is_felt(memory.rate, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key):
         return []
-    phase = _phase_of(process, symptom)
+    phase = _phase_of(process, memory.seen_by(symptoms))
     most = PART_OF_HOST * memory.rate if any(map(_is_on_device, symptoms.values())) else math.inf
     told, found = max(
         ((told, explain(process, told, memory, horizon, phase, most=most)) for told in measured_looks(process)),
@@ -372,8 +372,12 @@ def without_companions(explained: Sequence[Finding], counted: Sequence[Finding])
 
 def _resident(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Memory | None:
     """Resident memory, where it speaks for memory in use or grows beyond what the allocators gave out."""
-    symptom = next(_leaking(process, symptoms, NATIVE[1:]), None)
-    return None if symptom is None else Memory(symptom, symptom.judgement.slope, units={symptom.key: 1.0})
+    symptom, exact = next(_leaking(process, symptoms, NATIVE[1:]), None), symptoms.get(NATIVE[0])
+    if symptom is None:
+        return None
+    if exact is not None and stands_in(symptom, exact):
+        return Memory(symptom, exact.rise, units={exact.key: 1.0})  # by how much, those few readings say better
+    return Memory(symptom, symptom.judgement.slope, units={symptom.key: 1.0})
 
 
 def _leaking(process: ProcessRun, symptoms: Mapping[str, Symptom], metrics: Sequence[str]) -> Iterator[Symptom]:

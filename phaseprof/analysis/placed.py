@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from phaseprof.analysis.causes import CONTAINERS, GRAPH_NODE, KIND_OF_TYPE, MEMORY, TENSORS, is_plumbing
+from phaseprof.analysis.causes import CONTAINERS, GRAPH_NODE, KIND_OF_TYPE, MEMORY, TENSORS, is_plumbing, normalised
 from phaseprof.analysis.garbage import comes_to_much, waits_for_long, what_piles_up
 from phaseprof.analysis.limits import COUNTER_BYTES, OBJECTS_BYTES, PLAIN_SHARE_PER_HOUR, Horizon
 from phaseprof.analysis.naming import PLAIN_ITEMS, advise, summarise
@@ -157,6 +157,10 @@ class Memory:
     blocks_rate: float = 0.0
     units: Mapping[str, float] = field(default_factory=dict)
 
+    def seen_by(self, symptoms: Mapping[str, Symptom]) -> Symptom:
+        """The counter that tells the phase: that which was added up, where it rose with the one that was judged."""
+        return self.symptom if self.symptom.key in self.units else symptoms[next(iter(self.units))]
+
     def grown(self, until: int) -> float:
         """Bytes that it leaked from its beginning to a generation."""
         return self.rate * (until - (self.symptom.judgement.since or 0))
@@ -230,6 +234,19 @@ def _n_nodes(told: fmt.Places) -> int:
     """How many nodes of graphs came that only C++ holds."""
     outside = [place for place in told.rows if place.steps and place.steps[0] == _OUTSIDE]
     return sum(n for place in outside for name, n, _ in place.inside if GRAPH_NODE.search(_short(name)))
+
+
+def _no_more_than_lies_there(process: ProcessRun, told: fmt.Places, share: Share) -> Share:
+    """Bound what a place grows by with what lies there at the end, as a look that is told by itself saw it.
+
+    Example: the state of an optimizer is made at the first step of a training, between two looks early in the run.
+    """
+    end = process.looks.get(True)
+    if end is None or is_measured(end) or end.g <= told.g or not share.holder:
+        return share
+    place = normalised(share.holder)
+    there = max((row.bytes for row in end.rows if normalised(row.steps) == place), default=math.inf)
+    return replace(share, bytes_slope=min(share.bytes_slope, there / (end.g - told.since)))
 
 
 def _was_rehashed(place: fmt.Place) -> bool:
@@ -307,7 +324,7 @@ def explain(
     """
     turns = told.g - told.since
     every = [
-        share for share in shares(told, _item_bytes(process))
+        _no_more_than_lies_there(process, told, share) for share in shares(told, _item_bytes(process))
         if share.bytes_slope <= most and not share.is_new_name(turns)
     ]  # fmt: skip
     graphs = [share for share in every if share.kind == "autograd graph"]

@@ -82,6 +82,12 @@ class Symptom:
         return self.named.rpartition(".")[2]
 
     @property
+    def rise(self) -> float:
+        """What it rose by a generation from its first reading to its last."""
+        values, generations = self.evidence.values, self.evidence.generations
+        return (values[-1] - values[0]) / max(1, generations[-1] - generations[0])
+
+    @property
     def rises(self) -> bool:
         """Whether the series grows with no end in sight, or was looked at closer before it could be judged."""
         if self.judgement.verdict == "too short":
@@ -145,9 +151,7 @@ def stands_in(resident: Symptom, exact: Symptom | None) -> bool:
         return False
     if len(exact.evidence.values) >= max(ENOUGH, SELDOM * len(resident.evidence.values)):
         return False
-    values, (first, last) = exact.evidence.values, (exact.evidence.generations[0], exact.evidence.generations[-1])
-    rate = (values[-1] - values[0]) / max(1, last - first)
-    return len(values) > 1 and rate >= AS_MUCH * resident.judgement.slope > 0
+    return exact.rise >= AS_MUCH * resident.judgement.slope > 0
 
 
 def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:

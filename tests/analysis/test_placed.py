@@ -415,3 +415,26 @@ def test_what_only_our_own_collection_took_piled_up_all_along(freed: int, verdic
     process = record(memory, [took, looks])
 
     assert [(f.kind, f.verdict) for f in find_leaks(process)] == [("garbage", verdict)]
+
+
+@pytest.mark.parametrize(("there", "is_told"), [(MIB, False), (20 * MIB, True)])
+def test_a_place_grows_by_no_more_than_lies_there_at_the_end(there: int, is_told: bool) -> None:
+    """It gained five mebibytes between two looks early on; what it holds at the end was seen once."""
+    early = fmt.Places(0, 6, 1, 5 * MIB, [place(5 * MIB)], libraries=False)
+    end = fmt.Places(0, LAST, LAST, 400 * MIB, [place(there, steps=[ROLLOUTS[0], ".rollouts (list, 40)"])])
+
+    found = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [early, end]))
+
+    assert any(f.holder == tuple(ROLLOUTS) for f in found if f.verdict == "leak") is is_told
+
+
+def test_where_resident_memory_speaks_for_memory_in_use_that_says_how_much_and_where() -> None:
+    """Resident memory rises half as fast again, and malloc, which was asked seldom, by what the place brought."""
+    process = record({"anonymous_bytes": rising(1.5 * MIB, 1e9)}, [born("malloc_in_use_bytes", 1, logging=MIB)])
+    for g in (0, 5, 12, LAST):
+        process.add(fmt.Metrics(g, g, {"malloc_in_use_bytes": 1e8 + MIB * g}))
+    process.add(fmt.Places(0, LAST, LAST - 10, 10 * MIB, [place()]))
+
+    (found,) = find_leaks(process)
+
+    assert (found.subject, found.phase, found.bytes_slope) == ("Rollout", "logging", MIB)
