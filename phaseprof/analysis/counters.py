@@ -249,7 +249,7 @@ def _phase_of(process: ProcessRun, symptom: Symptom) -> str | None:
     """
     slope = symptom.judgement.slope
     if symptom.births is None or not symptom.births.phases:
-        return nearest_phase(phase_changes(process, symptom.key), slope)
+        return nearest_phase(phase_changes(process, symptom.key), slope, process.around)
     is_typical = SHOWN <= sum(symptom.changes().values()) / symptom.expected_change() <= FILLED
     is_known = symptom.births.after >= FOLLOWED_ENOUGH and is_typical
     other = None if is_known or symptom.key not in ALLOCATED else _phase_of_private_memory(process, slope)

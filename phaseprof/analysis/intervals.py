@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping
 from itertools import pairwise
+from types import MappingProxyType
 
+_FLAT: Mapping[str, str] = MappingProxyType({})
 # Points that are no place in the loop, or repeat another point's reading.
 COPIES = ("sample", "generation end")
 # Of the rise, what a phase must add to be the one that leaks.
 ABLE = 0.5
+# Of what a phase adds with all that lies in it, the part and the multiple that one of them must add to be it instead.
+INNER, MORE = 0.7, 1.3
+# Of the rise, what a phase around others must change by itself to be one that can leak.
+OF_ITS_OWN = 0.1
 
 
 def between_points(levels: Mapping[str, Mapping[float, float]]) -> dict[str, list[tuple[float, float]]]:
@@ -35,12 +42,50 @@ def between_points(levels: Mapping[str, Mapping[float, float]]) -> dict[str, lis
     return changes
 
 
-def nearest_phase(changes: Mapping[str, float], slope: float) -> str | None:
+def nearest_phase(changes: Mapping[str, float], slope: float, around: Mapping[str, str] = _FLAT) -> str | None:
     """Choose the phase whose change per generation comes nearest to the rise: what it adds is not freed elsewhere.
 
     One that adds more than the rise may do so for a while, until another phase frees the rest; one that adds much less
-    cannot be it, unless all do.
+    cannot be it, unless all do. A phase counts with those in it, since it may free what they add; where one of them
+    adds about as much as all of it, that is the one.
+
+    Example: ``backward`` adds gradients of 600 KiB; ``train`` around it drops them and keeps batches of 1 MiB, which is
+    the rise. In all ``train`` adds 1 MiB, so that it is ``train``.
+
+    Args:
+        changes: what each phase changed by itself, a generation.
+        slope: the rise a generation.
+        around: for each phase, the one around it.
     """
-    rising = {phase: change for phase, change in changes.items() if change > 0}
+    whole = _with_those_inside(changes, around)
+    can_leak = set(whole) - set(around.values())
+    can_leak |= {phase for phase in whole if abs(changes.get(phase, 0.0)) >= OF_ITS_OWN * slope}
+    rising = {phase: change for phase, change in whole.items() if change > 0 and phase in can_leak}
     able = [phase for phase, change in rising.items() if change >= ABLE * slope]
-    return min(able or rising, key=lambda phase: (abs(rising[phase] - slope), -rising[phase]), default=None)
+    phase = min(able or rising, key=lambda phase: (abs(rising[phase] - slope), -rising[phase]), default=None)
+    return None if phase is None else _innermost(phase, rising, around)
+
+
+def _with_those_inside(changes: Mapping[str, float], around: Mapping[str, str]) -> dict[str, float]:
+    whole: defaultdict[str, float] = defaultdict(float)
+    for phase, change in changes.items():
+        for name in (phase, *_outwards(phase, around)):
+            whole[name] += change
+    return dict(whole)
+
+
+def _outwards(phase: str, around: Mapping[str, str]) -> list[str]:
+    """The phases around one, the nearest first; names that are used at several places may go round in a circle."""
+    found: list[str] = []
+    outer = around.get(phase)
+    while outer is not None and outer != phase and outer not in found:
+        found.append(outer)
+        outer = around.get(outer)
+    return found
+
+
+def _innermost(phase: str, rising: Mapping[str, float], around: Mapping[str, str]) -> str:
+    """Go from a phase to the innermost in it that adds about as much as all of it."""
+    about = INNER * rising[phase], MORE * rising[phase]
+    able = [p for p, change in rising.items() if phase in _outwards(p, around) and about[0] <= change <= about[1]]
+    return max(able, key=lambda p: len(_outwards(p, around)), default=phase)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import lt
 from statistics import median
@@ -61,6 +61,7 @@ class Symptom:
         births: survivors by phase, newest record; ``None`` if none was made.
         holder: the holder of its survivors; ``None`` if none was looked for.
         collected: outcome of the confirming collection, if there was one.
+        around: for each phase of the run, the one around it.
     """
 
     key: str
@@ -69,6 +70,7 @@ class Symptom:
     births: fmt.Births | None = None
     holder: fmt.Holder | None = None
     collected: fmt.Collected | None = None
+    around: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def named(self) -> str:
@@ -120,7 +122,7 @@ class Symptom:
         phases = self.births.phases
         if self.key.startswith(FOLLOWED):
             return max(phases, key=lambda phase: (phases[phase][1], phases[phase][0]))
-        return nearest_phase(self.changes(), self.expected_change())
+        return nearest_phase(self.changes(), self.expected_change(), self.around)
 
     def changes(self) -> dict[str, float]:
         """For a counter: its change a generation in each phase, over the generations that were followed."""
@@ -157,7 +159,7 @@ def stands_in(resident: Symptom, exact: Symptom | None) -> bool:
 def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:
     """Judge every series that may show a leak; those too short, flat or falling are left out but for the tracked."""
     found: dict[str, Symptom] = {}
-    collected = _collections(process)
+    collected, around = _collections(process), process.around
     for key, at, series in voting_series(process):
         judgement = _judge(process, key, series, collected)
         if judgement is None or (judgement.verdict in ("stable", "too short") and judgement.growth <= 0):
@@ -167,7 +169,7 @@ def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:
         found[key] = Symptom(
             key, judgement, evidence,
             births=_births(process.births, family, judgement.slope), holder=_best_holder(process.holders, family),
-            collected=_newest(process.collected, family),
+            collected=_newest(process.collected, family), around=around,
         )  # fmt: skip
     return found
 

@@ -140,13 +140,14 @@ class Recorder:
         """The run's folder, if it is written to one."""
         return None if self._settings.run is None else Path(self._settings.run)
 
-    def label(self, name: str, role: str, site: str = "") -> int:
+    def label(self, name: str, role: str, site: str = "", parent: int = -1) -> int:
         """Return the number of a label, declaring it at first sight; at most ``MAX_LABELS`` different ones are kept.
 
         Args:
             name: the label.
             role: phase, block, checkpoint, generation or sample.
             site: file and line of the program that it is written in.
+            parent: number of the phase or block in which it is passed first, -1 for none.
 
         Raises:
             UsageError: the name is not a text.
@@ -154,11 +155,11 @@ class Recorder:
         try:
             return self._labels[role][name]
         except KeyError:
-            return self._declare(name, role, site)
+            return self._declare(name, role, site, parent)
         except TypeError:  # it has no hash
             raise not_a_label(name) from None
 
-    def _declare(self, name: str, role: str, site: str) -> int:
+    def _declare(self, name: str, role: str, site: str, parent: int) -> int:
         if not is_a(name, str):
             raise not_a_label(name)
         with self._lock:
@@ -168,10 +169,10 @@ class Recorder:
                     f"more than {MAX_LABELS} different labels were used; the rest are recorded as {OVERFLOW!r}: "
                     "put what changes (a step number) into generation(), not into labels"
                 )
-                name, site = OVERFLOW, ""
+                name, site, parent = OVERFLOW, "", -1
             if name not in known:
                 number = len(self.model.labels)
-                self.add(fmt.Label(number, clean_text(name), role, site=clean_text(site, MAX_NOTE_CHARS)))
+                self.add(fmt.Label(number, clean_text(name), role, parent, clean_text(site, MAX_NOTE_CHARS)))
                 known[name] = number
             return known[name]
 

@@ -177,7 +177,7 @@ class Session:
                 return visit
             number = label.number
             if number < 0:
-                number = self._first_number_of(label)
+                number = self._first_number_of(label, around)
             if around is None and not self._declared and label.role == "phase":
                 self._maybe_turn(number, now)
             if self.sampler is not None:
@@ -254,8 +254,8 @@ class Session:
             if pace.is_bounded and not pace.admits(point, now, self._n_labels):
                 point.count()
                 return counted
-            number = point.number if point.number >= 0 else self._first_number_of(point)
             around: Visit | None = self._stack.get()
+            number = point.number if point.number >= 0 else self._first_number_of(point, around)
             if around is None and not self._declared:
                 self._maybe_turn(number, now)
             pace.n_points = n = pace.n_points + 1
@@ -283,16 +283,17 @@ class Session:
     def _n_labels(self) -> int:
         return len(self.recorder.model.labels)
 
-    def _first_number_of(self, label: Visited) -> int:
-        """Declare a label; to write it takes longer than to write a boundary."""
+    def _first_number_of(self, label: Visited, around: Visit | None) -> int:
+        """Declare a label, and those of the visits around it; to write it takes longer than to write a boundary."""
         began = self._cpu_clock()
-        number = self._number_of(label)
+        number = self._number_of(label, around)
         self.budget.charge("recording", self._cpu_clock() - began)
         return number
 
-    def _number_of(self, label: Visited) -> int:
+    def _number_of(self, label: Visited, around: Visit | None = None) -> int:
         if label.number < 0:
-            label.number = self.recorder.label(label.name, label.role, label.site or written_at())
+            parent = -1 if around is None or around[2] is label else self._number_of(around[2], around[1])
+            label.number = self.recorder.label(label.name, label.role, label.site or written_at(), parent)
         return label.number
 
     def write_counts(self, now: int) -> None:

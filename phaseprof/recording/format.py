@@ -57,7 +57,8 @@ class Header(_Record, tag="header"):
 class Label(_Record, tag="label"):
     """Gives a name to the number that points carry; ``role`` is phase, checkpoint, block, generation or snapshot.
 
-    ``site``: file and line of the program where it is written, or where the function that it decorates is defined.
+    ``parent``: of the phase or block in which it was passed first, -1 for none; ``site``: file and line of the program
+    where it is written, or where the function that it decorates is defined.
     """
 
     id: Number

@@ -263,6 +263,12 @@ class ProcessRun:
         return self.header.page_bytes if self.header else 4096
 
     @property
+    def around(self) -> dict[str, str]:
+        """For each phase, block or checkpoint, the phase in which it was passed first, if any."""
+        pairs = ((label, self.labels.get(label.parent)) for label in self.labels.values())
+        return {label.name: outer.name for label, outer in pairs if outer is not None and outer.name != label.name}
+
+    @property
     def phase_names(self) -> list[str]:
         """Labels of phases and blocks in the order of their first use."""
         return [label.name for label in self.labels.values() if label.role in ("phase", "block")]

@@ -202,6 +202,21 @@ def test_the_phase_whose_change_is_nearest_to_the_rise() -> None:
     assert nearest_phase({}, 10.0) is None
 
 
+def test_a_phase_counts_with_those_in_it() -> None:
+    around = {"backward": "train", "train": "epoch", "log": "epoch"}
+
+    gives_back = {"epoch": 0.02, "train": 0.4, "backward": 0.6, "log": 0.01}
+    assert nearest_phase(gives_back, 1.0, around) == "train"
+    assert nearest_phase({"train": -5.0, "backward": 6.0, "log": 0.1}, 1.0, around) == "train"
+    assert nearest_phase({"train": 0.15, "backward": 0.85}, 1.0, around) == "backward"
+    assert nearest_phase({"train": 0.02, "backward": 1.4}, 1.0, around) == "backward", "train adds nothing by itself"
+    assert nearest_phase({"epoch": 1.0, "train": 0.05, "backward": 0.1, "log": -0.1}, 1.0, around) == "epoch"
+
+
+def test_names_that_lie_in_each_other_go_round_in_no_circle() -> None:
+    assert nearest_phase({"a": 1.0, "b": 0.2}, 1.0, {"a": "b", "b": "a"}) in ("a", "b")
+
+
 def test_changes_are_of_the_newer_half() -> None:
     process = ProcessRun()
     process.add(fmt.Label(1, "train", "phase"))
