@@ -23,7 +23,6 @@ RECORDING = frozenset({
     "shared pages",
 })  # fmt: skip
 # What a reading at a boundary is taken to cost before the first.
-FIRST_READING_NS = 50_000
 
 
 class Budget:
@@ -196,11 +195,17 @@ class Spending:
 class WholeTurns:
     """Admits what is read at every boundary for whole generations: changes in a part of one say little.
 
+    Where there is no room for all boundaries, those of the outermost phases are read: the phases in them are not told
+    apart then, and what each of the outermost changed is whole.
+
     Args:
         budget: whose share and clock count; what the job spends is charged there.
         job: name under which it is charged.
         part: of the budget's share that the job may take, whatever else was spent.
         credit_ns: what it may take before any wall time has passed, and overdraw within a generation.
+
+    Attributes:
+        is_outermost: whether only the boundaries of the outermost phases are read in this generation.
     """
 
     def __init__(self, budget: Budget, job: str, *, part: float, credit_ns: int) -> None:
@@ -210,33 +215,56 @@ class WholeTurns:
         self._credit_ns = credit_ns
         self._turn: int | None = None
         self._is_on = self._has_gap = False
-        self._n_seen = self._n_read = 0
+        self.is_outermost = False
+        self._n_read = self._n_seen = self._n_outermost = 0
+        self._n_expected = self._n_outermost_expected = 1
         self._spent_before = 0
-        self._each_ns, self._n_expected = float(FIRST_READING_NS), 1
+        self._each_ns: float | None = None  # until it was measured
 
-    def admits(self, turn: int) -> bool:
+    def expect(self, n: int, n_outermost: int) -> None:
+        """Take in how many boundaries the next generation may have, if those are more than were seen of the last."""
+        self._n_seen, self._n_outermost = max(self._n_seen, n), max(self._n_outermost, n_outermost)
+
+    def admits(self, turn: int, *, is_outermost: bool = True) -> bool:
         """Tell whether a boundary of this generation is read."""
         if self._budget.share is None:
             return True
-        room = self._room_ns()
         if turn != self._turn:
             self._begin(turn)
-            self._is_on = self._each_ns * self._n_expected <= room
+        elif self._each_ns is None and self._n_read:
+            self._settle()
         self._n_seen += 1
-        self._is_on = self._is_on and self._each_ns <= room + self._credit_ns
+        self._n_outermost += is_outermost
+        if self._is_on and self.is_outermost and not is_outermost:
+            return False
+        self._is_on = self._is_on and (self._each_ns or 0.0) <= self._room_ns() + self._credit_ns
         self._n_read += self._is_on
         self._has_gap = self._has_gap or not self._is_on
         return self._is_on
 
     def _begin(self, turn: int) -> None:
-        spent = self._budget.spent_ns[self.job]
         if self._n_read:  # the mean of a generation: one slow reading must not switch the rest off
-            self._each_ns = (spent - self._spent_before) / self._n_read
-        self._turn, self._n_expected, self._spent_before = turn, max(1, self._n_seen), spent
-        self._n_seen = self._n_read = 0
+            self._each_ns = (self._budget.spent_ns[self.job] - self._spent_before) / self._n_read
+        self._turn, self._spent_before = turn, self._budget.spent_ns[self.job]
+        self._n_expected, self._n_outermost_expected = max(1, self._n_seen), max(1, self._n_outermost)
+        self._n_seen = self._n_read = self._n_outermost = 0
+        self._choose()
+
+    def _settle(self) -> None:
+        """Choose anew: what a reading takes is known from the first."""
+        self._each_ns = (self._budget.spent_ns[self.job] - self._spent_before) / self._n_read
+        self._choose()
+
+    def _choose(self) -> None:
+        """Read all boundaries of a generation, or those of the outermost phases, or none."""
+        each, room = self._each_ns or 0.0, self._room_ns()
+        self.is_outermost = each * self._n_expected > room
+        self._is_on = not self.is_outermost or each * self._n_outermost_expected <= room
 
     def was_whole(self, turn: int) -> bool:
         """Tell whether every boundary of a generation so far was read."""
+        if self._each_ns is None and self._n_read:
+            self._settle()
         return self._budget.share is None or (self._turn == turn and self._is_on)
 
     def take_gap(self) -> bool:

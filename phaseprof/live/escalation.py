@@ -117,10 +117,28 @@ class Escalation:
 
     # --- births -----------------------------------------------------------------------------------------------------
 
-    def at_boundary(self, owner: str | None, generation: int) -> None:
-        """Read what lives now for every open investigation; charge the news to ``owner``."""
+    def expect(self, n: int, n_outermost: int) -> None:
+        """Take in how many boundaries the next generation may have, in all and of the outermost phases."""
+        self._counters.expect(n, n_outermost)
+
+    def follows(self, generation: int, *, is_outermost: bool) -> bool:
+        """Tell whether a phase is followed through a generation, one of the outermost or one in another."""
+        followed = [one for one in self.open.values() if one.stage == "births"]
+        is_whole = self._counters.was_whole(generation) and (is_outermost or not self._counters.is_outermost)
+        return any(one.counter is None or is_whole for one in followed)
+
+    def at_boundary(self, owner: str | None, generation: int, *, is_outermost: bool = True) -> None:
+        """Read what lives now for every open investigation; charge the news to ``owner``.
+
+        Args:
+            owner: the innermost phase since the boundary before, ``None`` outside phases, ``UNSEEN`` if not known.
+            generation: ordinal of the current generation; the news of one that was passed over are nobody's.
+            is_outermost: whether the boundary is of a phase that lies in no other.
+        """
+        if generation > self._generation + 1:
+            owner = UNSEEN
         self._generation = generation
-        self._read_counters(owner)
+        self._read_counters(owner, is_outermost=is_outermost)
         if not any(one.stage == "births" and one.counter is None for one in self.open.values()):
             return
         if not self._budget.admits("births", 300_000, debt_ns=BIRTHS_DEBT_NS):
@@ -131,12 +149,12 @@ class Escalation:
         with self._budget.spending("births"):
             self._read(owner)
 
-    def _read_counters(self, owner: str | None) -> None:
+    def _read_counters(self, owner: str | None, *, is_outermost: bool = True) -> None:
         """Read the counters that are followed; in a run that has spent its budget they alone tell the phase."""
         counted = {
             one.key: one.counter for one in self.open.values() if one.stage == "births" and one.counter is not None
         }
-        if not counted or not self._counters.admits(self._generation):
+        if not counted or not self._counters.admits(self._generation, is_outermost=is_outermost):
             return
         if self._counters.take_gap():
             owner = UNSEEN
@@ -221,6 +239,12 @@ class Escalation:
         # Others that began at the same time may turn out dead a generation later: one collection for all.
         if waits and generation > min(waits) and self._budget.admits("confirming collection", heap_ns(COLLECTED_NS)):
             self._confirm()
+
+    def pass_over(self, generation: int) -> None:
+        """A generation ends at whose end nothing else is done: what counters changed by in it counts."""
+        for one in self.open.values():
+            if one.counter is not None:
+                one.deltas.end_turn(whole=self._counters.was_whole(generation))
 
     def allow_retries(self) -> None:
         """Let suspects whose search met its limit, or never came, be asked about at once: there is time now."""

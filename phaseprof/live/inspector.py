@@ -96,7 +96,7 @@ class Inspector:
         for name, why in missing:
             recorder.note(f"{name}: not measured: {why}")
         self._sources: dict[str, Probe] = {}
-        self.suspects = Suspects(recorder, self.escalation, self._sources, budget.clock)
+        self.suspects = Suspects(recorder, self.escalation, self._sources, budget)
         self.places = PlaceWatch(recorder, budget, self.suspects)
         self._gc = GcWatch()
         self._counts: dict[str, int] = {}
@@ -117,9 +117,9 @@ class Inspector:
 
     # --- boundaries -------------------------------------------------------------------------------------------------
 
-    def at_boundary(self, owner: str | None) -> None:
+    def at_boundary(self, owner: str | None, *, is_outermost: bool = True) -> None:
         """Read births for what is under suspicion."""
-        self.escalation.at_boundary(owner, self._recorder.generation)
+        self.escalation.at_boundary(owner, self._recorder.generation, is_outermost=is_outermost)
 
     def phase_of(self, name: str) -> str | None:
         """The phase in which the survivors of a watched class were born, as far as known."""
@@ -141,6 +141,7 @@ class Inspector:
     def _measure(self, generation: int) -> list[Watched]:
         began = self._clock()
         if began < self._next_at:
+            self.escalation.pass_over(generation)
             return []
         self._see_constant_cost()
         broken: list[Watched] = []

@@ -15,6 +15,7 @@ from phaseprof.interrupts import raise_the_programs
 from phaseprof.live.budget import AFTER_EFFECTS, Budget
 from phaseprof.live.closing import ClosingLook
 from phaseprof.live.devices import Devices
+from phaseprof.live.following import VISITS, Following, owner_of
 from phaseprof.live.hooks import Hooks
 from phaseprof.live.inspector import Inspector
 from phaseprof.live.log_lines import log_generation
@@ -28,7 +29,6 @@ from phaseprof.live.scopes import CheckpointScope, CountedScope, GenerationScope
 from phaseprof.live.settings import Settings
 from phaseprof.live.suspects import AT
 from phaseprof.live.tracking import TrackList
-from phaseprof.live.unread import Unread
 from phaseprof.live.violations import act_on, describe
 from phaseprof.live.visits import FIRST_TURNS, SHORTEST_NS, TIMED_EVERY, Pace, Visit, Visited, name_of, take_counts
 from phaseprof.live.warn import warn_user
@@ -41,7 +41,7 @@ from phaseprof.recording import format as fmt
 Mark = tuple[Visited, Visited, CountedScope, CheckpointScope]
 # References to a scope that no program has: that of its mark, a local variable, and the call that counts them.
 UNUSED = 3
-ROLES = ("phase", "block", "checkpoint", "generation")
+ROLES = (*VISITS, "generation")
 
 
 class Session:
@@ -112,13 +112,13 @@ class Session:
         )
         self._queue = RunQueue()
         self.pace = Pace(self.settings.budget, self.clock)
-        self._unread = Unread(self.clock, self._visited["phase"], self.pace)
         for labels in self._visited.values():
             for label in labels.values():
                 label.forget()
         self.inspector = Inspector(
             self.settings, self.recorder, self.budget, watches=self.watches, tracked=self.tracked, devices=self.devices
         )
+        self.following = Following(self.inspector, self._visited, self.pace, self.clock)
         self._marks: dict[str, Mark] = {}
         own.register(self)
         self._turn_began = 0
@@ -189,7 +189,7 @@ class Session:
             if n % TIMED_EVERY and not self.inspector.looks_at_boundaries:
                 self.recorder.point(number, fmt.ENTER, weight, now)
             else:
-                self._record_closely(number, fmt.ENTER, weight, name_of(around), now)
+                self._record_closely(number, fmt.ENTER, weight, owner_of(around), around, now)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             self._stack.set(around)
             self._pass_on(error)
@@ -216,22 +216,20 @@ class Session:
             if n % TIMED_EVERY and not self.inspector.looks_at_boundaries:
                 self.recorder.point(number, fmt.EXIT, items)
             else:
-                self._record_closely(number, fmt.EXIT, items, label.name)
+                self._record_closely(number, fmt.EXIT, items, label.name, around)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             self._pass_on(error)
 
-    def _record_closely(self, number: int, edge: int, items: float, owner: str | None, now: int = 0) -> None:
+    def _record_closely(
+        self, number: int, edge: int, items: float, owner: str | None, around: Visit | None, now: int = 0
+    ) -> None:
         """Record a boundary of those that are timed or looked at; ``owner`` is whose the time before it is."""
-        pace = self.pace
-        if pace.n_points % TIMED_EVERY:
-            self.recorder.point(number, edge, items, now)
-            self.inspector.at_boundary(self._unread.owner(owner))
-            return
-        began, looked = self._cpu_clock(), self.budget.took_ns
-        self.recorder.point(number, edge, items)
-        if self.inspector.looks_at_boundaries:
-            self.inspector.at_boundary(self._unread.owner(owner))
-        pace.timed(self._cpu_clock() - began - (self.budget.took_ns - looked))
+        is_timed = self.pace.n_points % TIMED_EVERY == 0
+        began, looked = self._cpu_clock() if is_timed else 0, self.budget.took_ns
+        self.recorder.point(number, edge, items, 0 if is_timed else now)
+        self.following.at_boundary(owner, is_outermost=around is self._outside)
+        if is_timed:
+            self.pace.timed(self._cpu_clock() - began - (self.budget.took_ns - looked))
 
     def is_open(self, visit: Visit) -> bool:
         """Whether a visit was begun in the calling thread or task, and has not ended."""
@@ -262,7 +260,7 @@ class Session:
             if n % TIMED_EVERY and not self.inspector.looks_at_boundaries:
                 self.recorder.point(number, fmt.POINT, -1.0, now)
             else:
-                self._record_closely(number, fmt.POINT, -1.0, name_of(around) or name, now)
+                self._record_closely(number, fmt.POINT, -1.0, name_of(around) or name, around, now)
             # To make a scope takes longer than to see that nobody has the last one any more.
             return scope if getrefcount(scope) <= UNUSED and not scope.opened else CheckpointScope(self, block)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
@@ -292,6 +290,7 @@ class Session:
 
     def _number_of(self, label: Visited, around: Visit | None = None) -> int:
         if label.number < 0:
+            label.is_inner = around is not None and around is not self._outside
             parent = -1 if around is None or around[2] is label else self._number_of(around[2], around[1])
             label.number = self.recorder.label(label.name, label.role, label.site or written_at(), parent)
         return label.number
@@ -352,6 +351,7 @@ class Session:
             if self._is_turn_recorded:
                 self._begin(index, now)
             else:
+                self.following.pass_over()
                 self._turns.count()
                 if now >= self.counts_due:
                     self.write_counts(now)
@@ -385,8 +385,7 @@ class Session:
         self.recorder.add(fmt.GenerationBegin(now, self._ordinal, shown_index(index, self._ordinal)))
         self.recorder.point(self._number_of(self._turns), fmt.ENTER)
         self._turn_cpu_ns = self._cpu_clock() - began
-        if self.inspector.looks_at_boundaries:
-            self.inspector.at_boundary(self._unread.owner(None))
+        self.following.begin(self._ordinal)
 
     def end_generation(self, items: float, *, failed: bool) -> None:
         """A declared turn ends: record it, then measure what the budget has room for."""
@@ -411,8 +410,7 @@ class Session:
             self._act_on(broken)
 
     def _end(self, items: float) -> None:
-        if self.inspector.looks_at_boundaries:
-            self.inspector.at_boundary(self._unread.owner(self.current_phase))
+        self.following.end(self._stack.get())
         began = self._cpu_clock()
         self._leave_turn()
         self.recorder.point(self._number_of(self._turns), fmt.EXIT)
@@ -467,10 +465,12 @@ class Session:
         text = self._rounds.next(number, now)
         if text:
             self.recorder.note(text)
+        self.following.end(self._stack.get())
         self._act_on(self._measure())
         self._report_if_due()
         self._next_turn()
         self.look_for_devices()
+        self.following.begin(self._ordinal)
 
     # --- what a broken expectation does -------------------------------------------------------------------------------
 

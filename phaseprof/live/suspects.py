@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping
 
 from phaseprof.live import buffers, families, suspicion
+from phaseprof.live.budget import Budget
 from phaseprof.live.containers import ContainerWatch
 from phaseprof.live.escalation import Escalation
 from phaseprof.live.investigation import Investigation
@@ -58,12 +59,13 @@ class Suspects:
     """
 
     def __init__(
-        self, recorder: Recorder, escalation: Escalation, sources: Mapping[str, Probe], clock: Callable[[], int]
+        self, recorder: Recorder, escalation: Escalation, sources: Mapping[str, Probe], budget: Budget
     ) -> None:
         self._recorder = recorder
         self._escalation = escalation
         self._sources = sources
-        self._clock, self._began = clock, clock()
+        self._budget = budget
+        self._clock, self._began = budget.clock, budget.clock()
         self.containers = ContainerWatch()
         self._containers_told: dict[str, tuple[int, bool]] = {}  # by key: id, and whether a census may not see it
 
@@ -139,7 +141,13 @@ class Suspects:
     def _start_companions(
         self, generation: int, names: Mapping[str, float], fits: Callable[[float, float], bool]
     ) -> None:
-        """Start types by name, of which there are as many as fits a rise."""
+        """Start types by name, of which there are as many as fits a rise; a pass over the heap, charged as such."""
+        with self._budget.spending("companions"):
+            self._count_companions(generation, names, fits)
+
+    def _count_companions(
+        self, generation: int, names: Mapping[str, float], fits: Callable[[float, float], bool]
+    ) -> None:
         classes = {cls: type_name(cls) for cls in all_classes() if names and type_name(cls).rpartition(".")[2] in names}
         counts = watched_counts(list(classes)) if classes else {}
         try:

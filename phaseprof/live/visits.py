@@ -48,14 +48,18 @@ class Visited:
     Attributes:
         name: the label.
         role: phase, block, checkpoint or generation.
-        due: the clock from which on a visit is recorded; earlier ones are counted.
+        due: the clock from which on a visit is recorded; earlier ones are counted.  Below zero: how many are recorded
+            in any case.
         count: counts a visit: one step of the interpreter, so that threads need no lock.
         items: units of work that counted visits did since counts were last written; ``None``: not said.
         number: under which the recording knows the label; -1 before it does.
+        is_inner: whether it lay in another when it was passed first.
         site: file and line where the function that it decorates is defined; empty if it decorates none.
     """
 
-    __slots__ = ("_n_reads", "_n_weighed", "_n_written", "count", "due", "items", "name", "number", "role", "site")
+    __slots__ = (
+        "_n_reads", "_n_weighed", "_n_written", "count", "due", "is_inner", "items", "name", "number", "role", "site",
+    )  # fmt: skip
 
     def __init__(self, name: str, role: str) -> None:
         self.name = name
@@ -67,7 +71,7 @@ class Visited:
         """Begin anew, for another recording."""
         counter: Iterator[int] = itertools.count()
         self.count = counter.__next__
-        self.due, self.number = 0, -1
+        self.due, self.number, self.is_inner = 0, -1, False
         self.items: float | None = None
         self._n_reads = self._n_written = self._n_weighed = 0
 
@@ -196,6 +200,9 @@ class Pace:
         a program with a thousand labels has done so before it has passed each of them once.
         """
         if not self.is_bounded:
+            return True
+        if label.due < 0:
+            label.due += 1
             return True
         room = self._room_ns(now)
         label.due = self._due_with(room, now, n_labels)

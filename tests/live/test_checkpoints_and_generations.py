@@ -155,7 +155,7 @@ def test_short_rounds_without_a_generation_are_gathered_and_the_user_is_told(mak
 
     process = recorded(profiler)
     assert 1 < len(readings(process, "after collect")) <= 6
-    (note,) = [note for note in process.notes if "rounds are gathered to 0.02 s" in note]
+    (note,) = [note for note in process.notes if "0.02 s of them count as one" in note]
     assert "generation()" in note and "--generation" in note
 
 

@@ -32,7 +32,7 @@ def test_what_a_generation_must_rise_by_follows_from_how_long_it_takes(generatio
     """Five kilobytes a generation are half a megabyte a second, or nothing."""
     now = [0]
     recorder = Recorder(Settings(), lambda: now[0], lambda text: None)
-    suspects = Suspects(recorder, cast("Any", None), {}, lambda: now[0])
+    suspects = Suspects(recorder, cast("Any", None), {}, Budget(0.02, lambda: now[0]))
     for g in range(12):
         now[0] += generation_ns
         recorder.generation = g
@@ -50,6 +50,6 @@ def test_bytes_that_grow_by_less_than_can_be_followed_are_left_alone(each: float
         recorder.generation = g
         recorder.add(fmt.Metrics(0, g, {"untracked/bytes_bytes": 20_000.0 + each * g}, AT))
 
-    Suspects(recorder, escalation, {}, lambda: 0).look(5)
+    Suspects(recorder, escalation, {}, Budget(None, lambda: 0)).look(5)
 
     assert ("untracked/bytes" in escalation.open) is is_followed

@@ -1,0 +1,82 @@
+"""Follows what is under suspicion from boundary to boundary: in which generations, and whose the time between is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from phaseprof.live.inspector import Inspector
+from phaseprof.live.ledger import UNSEEN
+from phaseprof.live.unread import Unread
+from phaseprof.live.visits import Pace, Visit, Visited, name_of
+
+VISITS = ("phase", "block", "checkpoint")
+# In a generation that is followed closely so many visits of a label are recorded, whatever was spent on them: what a
+# visit changed that is only counted would seem to have happened around it.
+FOLLOWED_VISITS = 64
+
+
+class Following:
+    """Reads what is under suspicion at each boundary.
+
+    Args:
+        inspector: reads it.
+        visited: role to the labels of that role.
+        pace: of recorded visits.
+        clock: nanoseconds, monotonic.
+    """
+
+    def __init__(
+        self,
+        inspector: Inspector,
+        visited: Mapping[str, Mapping[str, Visited]],
+        pace: Pace,
+        clock: Callable[[], int],
+    ) -> None:
+        self._inspector = inspector
+        self._visited = visited
+        self._pace = pace
+        self._unread = Unread(clock, visited["phase"], pace)
+        self._followed: list[Visited] = []
+        self._n_passed = self._generation = 0
+
+    def begin(self, generation: int) -> None:
+        """A generation begins that is recorded: where something is followed through it, its visits are recorded."""
+        escalation = self._inspector.escalation
+        self._inspector.looks_at_boundaries = escalation.looks_at_boundaries
+        if not escalation.looks_at_boundaries:
+            return
+        labels = [one for role in VISITS for one in list(self._visited[role].values())]
+        n_outermost = 2 + 2 * sum(not one.is_inner for one in labels)
+        escalation.expect(self._n_boundaries(labels, generation), n_outermost)
+        self.at_boundary(None)
+        self._followed = [one for one in labels if escalation.follows(generation, is_outermost=not one.is_inner)]
+        for label in self._followed:
+            label.due = -FOLLOWED_VISITS
+
+    def _n_boundaries(self, labels: Collection[Visited], generation: int) -> int:
+        """How many boundaries a generation has had since this was last asked, those of counted visits included."""
+        before, at = self._n_passed, self._generation
+        self._n_passed, self._generation = self._pace.n_points + 2 * sum(one.n_counted() for one in labels), generation
+        return (self._n_passed - before) // max(1, generation - at)
+
+    def pass_over(self) -> None:
+        """A generation begins of which nothing is recorded."""
+        self._inspector.looks_at_boundaries = False
+
+    def at_boundary(self, phase: str | None, *, is_outermost: bool = True) -> None:
+        """A boundary is passed; ``phase`` is the innermost that is known to have run since the one before."""
+        if not self._inspector.looks_at_boundaries:
+            return
+        self._inspector.at_boundary(self._unread.owner(phase), is_outermost=is_outermost)
+
+    def end(self, visit: Visit | None) -> None:
+        """The generation ends, within ``visit``; visits are gathered again as their pace has it."""
+        self.at_boundary(owner_of(visit))
+        for label in self._followed:
+            label.due = max(0, label.due)
+        self._followed = []
+
+
+def owner_of(around: Visit | None) -> str | None:
+    """Whose the time before a boundary is: ``None`` outside all visits, ``UNSEEN`` inside one that was only counted."""
+    return UNSEEN if around is not None and name_of(around) is None else name_of(around)
