@@ -331,6 +331,10 @@ class Profiler:
         """
         if not (is_a(min_mb, int) or is_a(min_mb, float)) or not min_mb >= 0:
             raise UsageError(f"min_mb must be a number >= 0 (got {min_mb!r})")
+        if not self._session.enabled:
+            from phaseprof.report.disabled import DisabledReport
+
+            return DisabledReport("large objects")
         looks.look_for_large(self._session, round(min_mb * MB))
         from phaseprof.report.large import build_large_objects
 

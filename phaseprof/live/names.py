@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterator
 from types import ModuleType
 from typing import cast
 
 from phaseprof.interrupts import raise_the_programs
-from phaseprof.probes.typeinfo import is_a, namespace, type_name
+from phaseprof.probes.typeinfo import is_a, namespace
 
 MAIN = "__main__"
 # Names as alike as this, 0 to 1 by ``difflib``, differ by a slip of the finger: one letter of seven.
@@ -24,14 +25,23 @@ def find_class(dotted: str, *, lazily: bool = False) -> type | None:
         lazily: ask a module that defines ``__getattr__`` for what it makes on demand, as Python would; else nothing of
             the program's is run.
     """
+    found = next((one for one in _named(dotted, lazily=lazily) if issubclass(type(one), type)), None)
+    return cast("type | None", found)
+
+
+def not_a_class(dotted: str) -> str:
+    """Return what a name stands for that is no class, such as ``function``; empty where nothing has the name."""
+    return next((type(one).__name__ for one in _named(dotted) if one is not None), "")
+
+
+def _named(dotted: str, *, lazily: bool = False) -> Iterator[object]:
+    """Yield what a name stands for, by each way to part it into a module and names in it; ``None`` for nothing."""
     parts = dotted.split(".") if "." in dotted else [MAIN, dotted]
     for cut in range(len(parts) - 1, 0, -1):
         found: object = sys.modules.get(".".join(parts[:cut]))
         for part in parts[cut:]:
             found = _member(found, part, lazily=lazily)
-        if issubclass(type(found), type):
-            return cast("type", found)
-    return None
+        yield found
 
 
 def _member(owner: object, name: str, *, lazily: bool) -> object:
@@ -60,29 +70,49 @@ def misspelt(dotted: str) -> str:
     if len(parts) == 1:
         return _near_member(sys.modules.get(MAIN), dotted) or _only_class_called(dotted)
     for cut in range(len(parts) - 1, 0, -1):
-        module = sys.modules.get(".".join(parts[:cut]))
-        if module is not None:
-            near = _near_member(module, parts[cut]) if cut == len(parts) - 1 else ""
-            return f"{'.'.join(parts[:cut])}.{near}" if near else _in_near_module(parts)
+        owner: object = sys.modules.get(".".join(parts[:cut]))
+        if owner is not None:
+            for part in parts[cut:-1]:
+                owner = _member(owner, part, lazily=False)
+            near = _near_member(owner, parts[-1])
+            return f"{'.'.join(parts[:-1])}.{near}" if near else _in_near_module(parts)
     return _in_near_module(parts)
 
 
-def _near_member(module: ModuleType | None, name: str) -> str:
-    if module is None:
+def _near_member(owner: object, name: str) -> str:
+    if issubclass(type(owner), type):
+        members = namespace(cast("type", owner)).items()
+    elif is_a(owner, ModuleType):
+        members = vars(owner).items()
+    else:
         return ""
-    classes = [known for known, value in vars(module).items() if issubclass(type(value), type)]
-    return _nearest(name, classes)
+    return _nearest(name, [known for known, value in members if issubclass(type(value), type)])
 
 
 def _in_near_module(parts: list[str]) -> str:
     """Return the class of this name in a module whose name is nearly the one given."""
     path, name = ".".join(parts[:-1]), parts[-1]
-    near = _nearest(path, [known for known in list(sys.modules) if known.count(".") == path.count(".")])
+    known = [known for known in list(sys.modules) if known.count(".") == path.count(".")]
+    if _cannot_come(path):  # then env may well be a slip for envs
+        near = next(iter(difflib.get_close_matches(path, known, n=1, cutoff=ALIKE)), "")
+    else:
+        near = _nearest(path, known)
     return f"{near}.{name}" if near and find_class(f"{near}.{name}") is not None else ""
 
 
+def _cannot_come(path: str) -> bool:
+    """Whether a package that was imported has no such module; no package is imported to find out."""
+    if path in sys.modules or path.rpartition(".")[0] not in sys.modules:
+        return False
+    try:
+        return importlib.util.find_spec(path) is None
+    except Exception as error:  # noqa: BLE001 - a stranger's finder may raise anything
+        raise_the_programs(error)
+        return False
+
+
 def _only_class_called(name: str) -> str:
-    found = {type_name(cls) for cls in _all_classes() if cls.__name__ == name}
+    found = {f"{cls.__module__}.{cls.__qualname__}" for cls in _all_classes() if cls.__name__ == name}
     return found.pop() if len(found) == 1 else ""
 
 
@@ -97,8 +127,11 @@ def _all_classes() -> list[type]:
     return list(found.values())
 
 
-def _nearest(wrong: str, known: Iterable[str]) -> str:
+def _nearest(wrong: str, known: Collection[str]) -> str:
     """Return the known name that is nearly the wrong one; one that goes on where the other ends is another name."""
+    same = [name for name in known if name != wrong and name.lower() == wrong.lower()]
+    if same:
+        return same[0]
     able = [name for name in known if name != wrong and not name.startswith(wrong) and not wrong.startswith(name)]
     return next(iter(difflib.get_close_matches(wrong, able, n=1, cutoff=ALIKE)), "")
 
@@ -107,9 +140,15 @@ def why_missing(dotted: str) -> str:
     """Say which part of a name was not found."""
     parts = dotted.split(".") if "." in dotted else [MAIN, dotted]
     for cut in range(len(parts) - 1, 0, -1):
-        name = ".".join(parts[:cut])
-        if name in sys.modules:
-            if cut == len(parts) - 1:
-                return f"module {name} has no {parts[cut]}"
+        owner: object = sys.modules.get(".".join(parts[:cut]))
+        if owner is not None:
+            for at in range(cut, len(parts)):
+                owner = _member(owner, parts[at], lazily=False)
+                if owner is None and (at > cut or at == len(parts) - 1):
+                    kind = "module" if at == cut else "class"
+                    return f"{kind} {'.'.join(parts[:at])} has no {parts[at]}"
+                if owner is None:
+                    break
             break
-    return f"module {'.'.join(parts[:-1])} was not imported"
+    module = ".".join(parts[:-1])
+    return f"there is no module {module}" if _cannot_come(module) else f"module {module} was not imported"

@@ -156,10 +156,10 @@ class PhaseScope(_PlainWith):
             inner = self(function.__func__)
             return cast(F, type(function)(inner))
         if not callable(function) or is_a(function, type):
-            raise UsageError(
-                f"profile_phase decorates a function or method (got {type(function).__name__} {function!r}); "
-                "put it under @property and the like, or on the methods of a class"
-            )
+            on_class = is_a(function, type)
+            where = "on the methods of the class" if on_class else "under @property and the like, right above def"
+            kind = "class" if on_class else type(function).__name__
+            raise UsageError(f"profile_phase decorates a function or method (got {kind} {function!r}); put it {where}")
         name = self._name or getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
         label = self._to.visited(name, "phase")
         label.site = label.site or defined_at(function)

@@ -9,7 +9,7 @@ from typing import Union, cast
 
 from phaseprof.errors import UsageError
 from phaseprof.interrupts import raise_the_programs
-from phaseprof.live.names import MAIN, find_class, misspelt, why_missing
+from phaseprof.live.names import MAIN, find_class, misspelt, not_a_class, why_missing
 from phaseprof.probes import census
 from phaseprof.probes.typeinfo import hashes_plainly, is_a, type_name, with_subclasses
 from phaseprof.recording import format as fmt
@@ -91,6 +91,9 @@ class WatchList:
                 raise UsageError(f"watch takes a class or its dotted name (got {target!r}); write watch('envs.Env')")
             entry = Watched(dotted.rpartition(".")[2], low, high, None, dotted=dotted)
             cls = find_class(dotted, lazily=True)
+            other = not_a_class(dotted) if cls is None else ""
+            if other:
+                raise UsageError(f"watch takes a class (got {target!r}, which is a {other}); name the class")
             near = misspelt(dotted) if cls is None else ""
             if near:
                 raise UsageError(f"watch: there is no class {target!r} ({why_missing(dotted)}); did you mean {near!r}?")
