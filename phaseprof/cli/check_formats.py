@@ -8,6 +8,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from urllib.parse import quote
 
 from phaseprof._version import __version__
 from phaseprof.cli.judged import CLEAN, LEAK, JudgedRun
@@ -150,9 +151,15 @@ def _result(one: Told, rules: list[str]) -> dict[str, object]:
         "message": {"text": f"{one.title}. {one.text}"},
     }  # fmt: skip
     if one.file:
-        place = {"artifactLocation": {"uri": one.file}, "region": {"startLine": max(1, one.line)}}
+        place = {"artifactLocation": {"uri": _uri(one.file)}, "region": {"startLine": max(1, one.line)}}
         result["locations"] = [{"physicalLocation": place}]
     return result
+
+
+def _uri(file: str) -> str:
+    """Return a path as SARIF takes it: relative to the checkout, or an address of the file; spaces are coded."""
+    path = quote(file.encode("utf-8", "replace"))
+    return f"file://{path}" if path.startswith("/") else path
 
 
 def to_badge(judged: JudgedRun) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import replace
@@ -57,6 +58,35 @@ def test_a_finding_that_does_not_fail_is_a_warning() -> None:
     assert json.loads(to_sarif(run))["runs"][0]["results"][0]["level"] == "warning"
     suite = ET.fromstring(to_junit(run, "OK"))[0]
     assert (suite.get("tests"), suite.get("failures")) == ("2", "0")
+
+
+@pytest.mark.parametrize(
+    ("site", "uri"),
+    [("/a b/100%.py:3", "file:///a%20b/100%25.py"), ("a#b?c.py:3", "a%23b%3Fc.py"), ("src/train.py:3", "src/train.py")],
+)
+def test_a_path_is_an_address_in_sarif(site: str, uri: str) -> None:
+    (result,) = json.loads(to_sarif(judged(LEAK, site=site)))["runs"][0]["results"]
+
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
+
+
+@pytest.mark.parametrize("findings", [(), (LEAK,), (LEAK, replace(LEAK, verdict="growing"))])
+def test_a_log_has_what_the_schema_of_sarif_requires(findings: tuple[Finding, ...]) -> None:
+    log = json.loads(to_sarif(judged(*findings, site="/home/me/my train.py:12")))
+
+    assert (log["version"], set(log)) == ("2.1.0", {"$schema", "version", "runs"})
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"]
+    assert len({rule["id"] for rule in driver["rules"]}) == len(driver["rules"])
+    assert len(run["results"]) == len(findings)
+    for result in run["results"]:
+        assert result["message"]["text"]
+        assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in {"none", "note", "warning", "error"}
+        place = result["locations"][0]["physicalLocation"]
+        assert re.fullmatch(r"[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]+", place["artifactLocation"]["uri"])
+        assert place["region"]["startLine"] >= 1
 
 
 def test_junit_counts_what_failed() -> None:
