@@ -72,7 +72,7 @@ class Escalation:
         self.done: dict[str, int] = {}
         self._done_ns: dict[str, int] = {}
         self._unanswered: set[str] = set()  # suspects whose search for holders met its limit, or never came
-        self._generation = -1
+        self._generation = self._ended = -1
         self._collections = 0
         self.gap = False
         self._counters = WholeTurns(budget, "births: counters", part=COUNTERS_SHARE, credit_ns=COUNTERS_CREDIT_NS)
@@ -215,7 +215,7 @@ class Escalation:
 
     def at_generation_end(self, generation: int) -> None:
         """Advance every investigation by what the budget has room for."""
-        self._generation = generation
+        self._generation, before, self._ended = generation, self._ended, generation
         if not self.open:
             return
         if self._budget.share is None:
@@ -227,7 +227,8 @@ class Escalation:
         self._disown()
         for one in list(self.open.values()):
             if one.stage == "births":
-                one.deltas.end_turn(whole=one.counter is None or self._counters.was_whole(generation))
+                is_whole = one.counter is None or self._counters.was_whole(generation)
+                one.deltas.end_turn(whole=is_whole, turns=max(1, generation - max(before, one.began)))
                 self._tell_births(one)
             if one.stage == "holders":
                 ready.append(one)

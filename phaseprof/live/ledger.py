@@ -137,10 +137,15 @@ class DeltaLedger:
             self._open[phase] = self._open.get(phase, 0.0) + value - self._last
         self._last = value
 
-    def end_turn(self, *, whole: bool) -> None:
-        """A generation ends; of one whose boundaries were not all read nothing counts."""
+    def end_turn(self, *, whole: bool, turns: int = 1) -> None:
+        """A generation ends; of one whose boundaries were not all read nothing counts.
+
+        Args:
+            whole: whether they were.
+            turns: generations since the last end that was measured: on a busy machine not each of them is.
+        """
         if whole and self._last is not None:
-            self.n_turns += 1
+            self.n_turns += turns
             for phase, change in self._open.items():
                 self._sums[phase] = self._sums.get(phase, 0.0) + change
         self._open.clear()

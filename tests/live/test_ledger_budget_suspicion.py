@@ -143,6 +143,17 @@ def test_a_delta_belongs_to_the_phase_before_the_reading() -> None:
     assert ledger.n_turns == 1
 
 
+def test_generations_whose_end_was_not_measured_count_with_the_next() -> None:
+    ledger = DeltaLedger()
+    for g in range(4):
+        ledger.see(10.0 * g, None)
+        ledger.see(10.0 * g + 10.0, "a")
+
+    ledger.end_turn(whole=True, turns=4)
+
+    assert ledger.by_phase()["a"] / ledger.n_turns == 10.0
+
+
 def test_of_a_turn_that_was_read_in_part_nothing_counts() -> None:
     ledger = DeltaLedger()
     ledger.see(1.0, None)
