@@ -69,11 +69,6 @@ def carries(symptom: Symptom) -> bool:
     return is_plumbing(symptom.named)
 
 
-def is_standard(symptom: Symptom) -> bool:
-    """Whether the type that grows comes with Python or with torch, and is not the program's own."""
-    return comes_with_python(symptom.named)
-
-
 def comes_with_python(name: str) -> bool:
     """Whether a type of this qualified name comes with Python or with torch."""
     module = name.rpartition(".")[0]
@@ -261,11 +256,6 @@ def _is_part_of(part: Cause, whole: Cause) -> bool:
     return any(f"({name})" in step for name in inside for step in steps) or any(map(_WEAK.search, steps))
 
 
-def _is_of_graph(symptom: Symptom) -> bool:
-    """Whether it is graphs, or the tensors that they save."""
-    return symptom.subject in TENSORS or symptom.key.startswith(("storages/", "graph_"))
-
-
 def _is_memory(symptom: Symptom) -> bool:
     """Whether it is storages, arrays or graphs, by bytes or by the objects that show them."""
     return symptom.subject in MEMORY or symptom.key.startswith(("storages/", "arrays_bytes", "graph_"))
@@ -301,7 +291,7 @@ def _belongs(orphan: Cause, home: Cause) -> bool:
     if all(key.startswith("count/") and carries(s) for key, s in orphan.symptoms.items()):
         return _leaks(home) or not _leaks(orphan)
     of_tensors = all(map(_is_memory, orphan.symptoms.values())) and any(map(_is_memory, home.symptoms.values()))
-    if home.keeps_contexts and all(map(_is_of_graph, orphan.symptoms.values())):
+    if home.keeps_contexts:
         # The graph hangs from its node, which the nodes' own C++ objects do not show.
         return not _phases(orphan) or not _phases(home) or bool(_phases(orphan) & _phases(home))
     if of_tensors and not _phases(orphan):

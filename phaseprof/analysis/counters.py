@@ -107,7 +107,7 @@ def counter_causes(
         plain = replace(_plain(process, symptom, kind, horizon), subject=subject)
         if metric == "shm_user_segments" and plain.phase in (None, OUTSIDE):
             continue  # other programs of this user make segments too, whenever they like
-        objects = _companion(kind, symptom, symptoms, known, trifles)
+        objects = _companion(kind, symptom, known, trifles)
         held = plain if objects is not None else _with_holder(process, plain, rate)
         if metric == PAGES and objects is None and not held.holder:
             continue  # a buffer that was mapped whole fills up
@@ -168,11 +168,7 @@ def _is_more(leak: Finding, counted: Finding) -> bool:
 
 
 def _companion(
-    kind: str,
-    symptom: Symptom,
-    symptoms: Mapping[str, Symptom],
-    known: Sequence[Finding],
-    trifles: Sequence[Finding],
+    kind: str, symptom: Symptom, known: Sequence[Finding], trifles: Sequence[Finding]
 ) -> Finding | None:
     """Find the objects that come with a counter: by their type, though counted too seldom, else by how fast they leak.
 
@@ -184,8 +180,6 @@ def _companion(
     found = next((f for f in [*leaks, *growing] if f.subject in COMPANIONS[kind]), None)
     if found is None and kind == "descriptors":
         found = next((f for f in leaks if _in_step(f, symptom)), None)
-    if found is None and kind == "shared memory":
-        found = next((f for f in leaks if _are_its_bytes(f, symptoms.get("shm_bytes"))), None)
     return found
 
 
@@ -221,13 +215,6 @@ def _better(found: str | None, usual: str | None) -> str | None:
 def _in_step(leak: Finding, symptom: Symptom) -> bool:
     """Whether objects and a counter grow at rates that fit: one or a few of the counter for each object."""
     return leak.slope_unit == "objects/generation" and comes_with(symptom.judgement.slope, leak.slope)
-
-
-def _are_its_bytes(leak: Finding, shared: Symptom | None) -> bool:
-    """Whether tensors grow by what shared memory does: torch keeps shared storages there."""
-    if leak.kind != "tensors" or shared is None or leak.slope <= 0:
-        return False
-    return 0.5 <= shared.judgement.slope / leak.slope <= 2
 
 
 def _plain(process: ProcessRun, symptom: Symptom, kind: str, horizon: Horizon) -> Finding:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
-from phaseprof.analysis.causes import KIND_OF_TYPE, Cause, carries, is_standard, join, normalised
+from phaseprof.analysis.causes import KIND_OF_TYPE, Cause, carries, join, normalised
 from phaseprof.analysis.certainty import with_certainty
 from phaseprof.analysis.clock import by_the_clock
 from phaseprof.analysis.counters import counter_causes, explained_memory, is_explained
@@ -38,8 +38,8 @@ from phaseprof.records import Finding, Verdict
 from phaseprof.units import MB
 from phaseprof.verdict.teeth import GARBAGE_GENERATIONS
 
-# What lists, dicts and sets that carry nothing of note, or dead cycles of types that come with Python, must come to so
-# far where nobody holds them, and where somebody does.
+# What lists, dicts and sets that carry nothing of note must come to so far where nobody holds them, and where somebody
+# does.
 UNHELD_BYTES, ANONYMOUS_BYTES = 1024 * 1024.0, 64 * 1024.0
 # An estimate this many times what the counters rose by is not of what was brought; nearer than that, either may be off.
 OUT_OF_PROPORTION = 10.0
@@ -74,8 +74,6 @@ def find_leaks(
         told = {finding.subject for finding in explained}
         asked = process.watches.keys() - told
         causes = [cause for cause in causes if cause.subjects() & asked or _is_on_device(cause)]
-    followed = [c for c in causes if c.of_kind("count/", "watched/", "graph_") and _was_followed(c)]
-    causes = [c for c in causes if not (followed and _is_sampled_memory(c))]
     found: list[Finding] = []
     trifles: list[Finding] = []
     logs: list[Finding] = []
@@ -273,16 +271,6 @@ def _began(cause: Cause, main: Symptom, backing: Symptom | None) -> int:
     return counted if backing is None else min(counted, since)  # the counter saw it coming before the first census
 
 
-def _was_followed(cause: Cause) -> bool:
-    """Whether survivors of a leaking series were followed from birth."""
-    return any(s.births is not None and s.judgement.verdict == "leak" for s in cause.symptoms.values())
-
-
-def _is_sampled_memory(cause: Cause) -> bool:
-    """Storages or arrays whose holder was guessed from a sample: memory that a cause followed from birth explains."""
-    return cause.is_sum and all(s.births is None for s in cause.symptoms.values())
-
-
 def _is_trifle(
     process: ProcessRun,
     cause: Cause,
@@ -297,8 +285,6 @@ def _is_trifle(
     if least_bytes is not None:
         return rate < least_bytes
     so_far = rate * (horizon.newest + 1)
-    if cause.is_garbage and all(map(is_standard, cause.of_kind("count/", "watched/"))):
-        return so_far < UNHELD_BYTES  # what libraries leave to the collector it takes before it comes to much
     if all(map(carries, cause.symptoms.values())):
         # Nothing but lists, dicts and sets: caches and leftovers of libraries, until they come to something.  What one
         # of them reaches may be half the heap: many times what memory in use grew by, they cannot have brought.
