@@ -5,7 +5,7 @@ The same rows give the same series and charges however they are cut into batches
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, Union
@@ -343,13 +343,23 @@ class PointFolder:
         Args:
             visits: label, generation and for how many each stands to the times of visits, ns.
         """
+        busy: defaultdict[int, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
+        spent: Counter[int] = Counter()
+        timed: Counter[int] = Counter()
         for (number, generation, weight), times in visits.items():
-            totals = self._phases.setdefault(self._name(number), PhaseTotals())
-            totals.visits += len(times)
-            totals.timed += len(times)
             ns = sum(times)
-            totals.ns += ns
-            series_of(self._charges, self._name(number), BUSY, Sums).put(generation, float(ns * weight))
+            timed[number] += len(times)
+            spent[number] += ns
+            at, added = busy[number]
+            at.append(generation)
+            added.append(float(ns * weight))
+        for number, (at, added) in busy.items():
+            name = self._name(number)
+            totals = self._phases.setdefault(name, PhaseTotals())
+            totals.visits += timed[number]
+            totals.timed += timed[number]
+            totals.ns += spent[number]
+            series_of(self._charges, name, BUSY, Sums).extend(at, added)
 
     def _add_outer(self, around: Iterable[tuple[int, int]]) -> None:
         """Take in pairs of a phase and the one directly around it."""

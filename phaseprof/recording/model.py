@@ -173,21 +173,23 @@ class ProcessRun:
 
     def _add_metrics(self, record: fmt.Metrics) -> None:
         self.last_ns = max(self.last_ns, record.t)
+        known, at, generation = self.series, record.at, record.g
         for metric, value in record.v.items():
-            if metric.startswith("count/"):
-                self._add_count(record.at, metric, record.g, value)
+            series = known.get((at, metric))
+            if series is not None:
+                series.put(generation, value)
+            elif metric.startswith("count/"):
+                self._add_count(at, metric, generation, value)
             else:
-                self._series(record.at, metric).put(record.g, value)
+                self._series(at, metric).put(generation, value)
                 if metric.startswith("watched/"):  # an imported log has counts without saying what was watched
                     name = metric.removeprefix("watched/")
                     self.watches.setdefault(name, fmt.Watch(name))
 
     def _add_count(self, at: str, metric: str, generation: int, value: float) -> None:
-        """Keep a series only of types whose count has changed: a program has thousands, and most stay as they are."""
+        """Begin a series only of types whose count has changed: a program has thousands, and most stay as they are."""
         key = (at, metric)
-        if key in self.series:
-            self.series[key].put(generation, value)
-        elif key not in self.first_counts:
+        if key not in self.first_counts:
             self.first_counts[key] = (generation, value)
         else:
             series = self._series(at, metric)
