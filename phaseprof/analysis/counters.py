@@ -336,11 +336,12 @@ def _rest(
 
     What a block of Python's own allocator takes is an estimate, so no more than malloc's own growth is native.
     """
-    symptom, left = memory.symptom, rest_of(told, symptoms, memory)
-    if symptom.key == "python_blocks":
+    symptom, (left, least) = memory.symptom, rest_of(told, symptoms, memory)
+    if symptom.key not in NATIVE[1:]:
         symptom, left = symptoms.get(NATIVE[0], symptom), min(left, memory.rate - memory.blocks_rate)
-    is_felt = horizon.is_felt(left, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key)
-    if left < SHARE * memory.rate or not is_felt:
+        least = min(least, left, symptom.judgement.slope_low)
+    is_felt = horizon.is_felt(least, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key)
+    if least < SHARE * memory.rate or not is_felt:
         return None
     known_as = "native" if told.libraries else "unseen"
     rest = replace(_plain(process, symptom, "native", horizon), eta_s=horizon.seconds_left(left), bytes_slope=left)

@@ -524,8 +524,10 @@ def _is_tensor(name: str) -> bool:
     return _short(name) in TENSORS
 
 
-def rest_of(told: fmt.Places, symptoms: Mapping[str, Symptom], memory: Memory) -> float:
-    """Bytes a generation that still leak when what places brought is taken off; 0 where it rose once, or by little.
+def rest_of(told: fmt.Places, symptoms: Mapping[str, Symptom], memory: Memory) -> tuple[float, float]:
+    """Bytes a generation that still leak when what places brought is taken off, and the least that may be.
+
+    Both are 0 where it rose once, or by little.
 
     Example: memory grows by 5 MiB a generation, and by 2 MiB once for an import; places brought 1 MiB a generation.
     The rest is 4 MiB.
@@ -536,9 +538,9 @@ def rest_of(told: fmt.Places, symptoms: Mapping[str, Symptom], memory: Memory) -
         evidence = symptoms[key].evidence
         left = left + unit * np.interp(generations, evidence.generations, evidence.values)
     if np.ptp(left) < COUNTER_BYTES:
-        return 0.0
+        return 0.0, 0.0
     judgement = judge(left, memory.symptom.evidence.generations)
-    return judgement.slope if judgement.verdict == "leak" else 0.0
+    return (judgement.slope, judgement.slope_low) if judgement.verdict == "leak" else (0.0, 0.0)
 
 
 def leaking_memory(symptoms: Mapping[str, Symptom]) -> Memory | None:
