@@ -40,6 +40,8 @@ MOSTLY = 0.5
 SAVED = 0.1
 # Of the growth of memory, the least share that is a finding of its own.
 SHARE = 0.2
+# Storages that may be those of as many tensors: what other looks met before is among them.
+MOST_STORAGES = 1.25
 # Fewer objects a generation are weighed: a few that grow are no growth in number.
 COUNTED = 0.5
 # Kinds of growth whose objects may each hold one of what a counter counts, such as a tensor in shared memory a file.
@@ -327,6 +329,7 @@ def explain(
         _no_more_than_lies_there(process, told, share) for share in shares(told, _item_bytes(process))
         if share.bytes_slope <= most and not share.is_new_name(turns)
     ]  # fmt: skip
+    every = _with_their_storages(every)
     graphs = [share for share in every if share.kind == "autograd graph"]
     if any(share.holder for share in graphs):  # what C++ alone holds, such as saved parameters, the graphs have saved
         every = [share for share in every if share.holder or share.kind != "tensors"]
@@ -339,6 +342,25 @@ def explain(
     elif left >= MOSTLY * memory.rate and (kept := _kept_nodes(process, memory)) is not None:
         chosen.append(replace(kept, bytes_slope=left))
     return [_finding(process, memory, share, horizon, phase) for share in chosen if _is_felt(share, memory, horizon)]
+
+
+def _with_their_storages(every: Sequence[Share]) -> list[Share]:
+    """Charge storages that only C++ holds to dead cycles with tensors, of which there are as many or more.
+
+    A look that asks tensors for their storages makes an object of each, which C++ keeps with the storage: what a tensor
+    in a dead cycle takes then lies there.
+    """
+    dead = next((one for one in every if one.kind == GARBAGE and _n_tensors(one) > 0), None)
+    stray = [one for one in every if dead and one.subject == "UntypedStorage" and not one.holder]
+    if dead is None or not stray or sum(map(_n_tensors, stray)) > MOST_STORAGES * _n_tensors(dead):
+        return list(every)
+    whole = replace(dead, bytes_slope=dead.bytes_slope + sum(one.bytes_slope for one in stray))
+    return [whole if one is dead else one for one in every if one not in stray]
+
+
+def _n_tensors(share: Share) -> float:
+    """Tensors or storages a generation."""
+    return sum(n for name, n in share.objects.items() if _short(name) in TENSORS)
 
 
 def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: str | None) -> Finding | None:

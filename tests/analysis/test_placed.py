@@ -438,3 +438,18 @@ def test_where_resident_memory_speaks_for_memory_in_use_that_says_how_much_and_w
     (found,) = find_leaks(process)
 
     assert (found.subject, found.phase, found.bytes_slope) == ("Rollout", "logging", MIB)
+
+
+@pytest.mark.parametrize(("n", "kinds"), [(20, ["garbage"]), (40, ["tensors", "garbage"])])
+def test_storages_that_only_c_holds_are_those_of_dead_cycles_with_as_many_tensors(n: int, kinds: list[str]) -> None:
+    storages = ("torch.storage.UntypedStorage", n, 6 * MIB)
+    stray = place(6 * MIB, steps=["outside Python"], direct=(), inside=(storages,), kind=storages[0])
+    rings = place(
+        4 * MIB, steps=["unreachable", "(Model)"], direct=(), kind="app.Model",
+        inside=(("torch.nn.parameter.Parameter", 20, 3 * MIB), ("dict", 5, MIB)),
+    )  # fmt: skip
+
+    looks = fmt.Places(0, LAST, LAST - 10, 10 * MIB, [stray, rings])
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8), "after_full_collection": 0.0}, [looks])
+
+    assert [f.kind for f in find_leaks(process) if f.verdict == "leak"] == kinds
