@@ -214,6 +214,8 @@ class WholeTurns:
         self._part = part
         self._credit_ns = credit_ns
         self._turn: int | None = None
+        self._taken: int | None = None
+        self._n_whole = 0
         self._is_on = self._has_gap = False
         self.is_outermost = False
         self._n_read = self._n_seen = self._n_outermost = 0
@@ -245,6 +247,7 @@ class WholeTurns:
     def _begin(self, turn: int) -> None:
         if self._n_read:  # the mean of a generation: one slow reading must not switch the rest off
             self._each_ns = (self._budget.spent_ns[self.job] - self._spent_before) / self._n_read
+        self._n_whole += self._is_on and self._turn != self._taken
         self._turn, self._spent_before = turn, self._budget.spent_ns[self.job]
         self._n_expected, self._n_outermost_expected = max(1, self._n_seen), max(1, self._n_outermost)
         self._n_seen = self._n_read = self._n_outermost = 0
@@ -266,6 +269,12 @@ class WholeTurns:
         if self._each_ns is None and self._n_read:
             self._settle()
         return self._budget.share is None or (self._turn == turn and self._is_on)
+
+    def take_whole(self) -> int:
+        """Return of how many generations every boundary so far was read since this was last asked; 1 at least."""
+        n = self._n_whole + (self._is_on and self._turn != self._taken)
+        self._n_whole, self._taken = 0, self._turn
+        return max(1, n)
 
     def take_gap(self) -> bool:
         """Tell whether boundaries went unread since this was last asked."""

@@ -223,12 +223,12 @@ class Escalation:
             # Under a budget the survivors are checked once, when their holders are searched.
             with self._budget.spending("births: check"):
                 self._read(None, complete=True)
-        ready = []
+        ready, n_whole = [], self._counters.take_whole()
         self._disown()
         for one in list(self.open.values()):
             if one.stage == "births":
                 is_whole = one.counter is None or self._counters.was_whole(generation)
-                one.deltas.end_turn(whole=is_whole, turns=max(1, generation - max(before, one.began)))
+                one.deltas.end_turn(whole=is_whole, turns=max(1, min(n_whole, generation - max(before, one.began))))
                 self._tell_births(one)
             if one.stage == "holders":
                 ready.append(one)

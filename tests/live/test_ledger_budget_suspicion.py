@@ -240,6 +240,17 @@ def test_one_that_turns_out_longer_is_given_up(turns: tuple[WholeTurns, Budget, 
     assert not whole.take_gap()
 
 
+def test_generations_that_were_read_count_once(turns: tuple[WholeTurns, Budget, Clock]) -> None:
+    whole = turns[0]
+    for turn in (0, 1, 2, 2):
+        whole.admits(turn)
+
+    assert (whole.take_whole(), whole.take_whole()) == (3, 1)
+    whole.admits(3)
+    whole.admits(90)  # of those between, no boundary was passed
+    assert whole.take_whole() == 2
+
+
 def test_one_slow_reading_does_not_switch_the_rest_off(turns: tuple[WholeTurns, Budget, Clock]) -> None:
     whole, budget, clock = turns
     clock.now += 10**9
