@@ -112,7 +112,7 @@ def test_of_two_actors_the_one_that_leaks_is_named_with_what_holds_it(tmp_path: 
 
     assert checked.returncode == 1
     lines = checked.stdout.splitlines()
-    assert "Arrays created in Collector.collect leak" in lines[0]
+    assert ": leak: Arrays" in lines[0]  # in which phase, few generations on a busy machine do not always tell
     assert sum(": leak: " in line for line in lines) == 1, checked.stdout  # what started it does not tell it, too
     assert any(".seen (list of" in line for line in lines)
     assert len(with_phase(tmp_path, "Collector.collect")) == 2
