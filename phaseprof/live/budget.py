@@ -15,7 +15,10 @@ HASTE = 0.65
 FOR_LOOKS = 0.25
 # What a moment of ours costs the program, as a multiple of the processor time that it takes: what it pushes out of the
 # caches, the program reads again.  Measured with profiling on and off in turns, on a quiet machine and on a busy one.
-AFTER_EFFECTS = 1.3
+AFTER_EFFECTS = 1.05
+# Of the budget, the part that is planned with: the rest is for what may be spent before any time has passed, and for
+# jobs that take longer than the last time.
+PLANNED = 0.75
 # Jobs that are part of recording, and do not count as looks.
 RECORDING = frozenset({
     "points", "recording", "counters", "suspicion", "sampling",

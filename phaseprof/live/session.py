@@ -12,7 +12,7 @@ from sys import getrefcount
 
 from phaseprof.errors import ExpectationError, PhaseprofError
 from phaseprof.interrupts import raise_the_programs
-from phaseprof.live.budget import AFTER_EFFECTS, Budget
+from phaseprof.live.budget import AFTER_EFFECTS, PLANNED, Budget
 from phaseprof.live.closing import ClosingLook
 from phaseprof.live.devices import Devices
 from phaseprof.live.following import VISITS, Following, owner_of
@@ -103,15 +103,16 @@ class Session:
         self.recorder = Recorder(self.settings, self.clock, self.warn, lazy=lazy)
         self.devices = Devices(self.clock, self.warn)
         self._cpu_clock = time.thread_time_ns if self.clock is time.perf_counter_ns else self.clock
+        share = self.settings.budget
         self.budget = Budget(
-            self.settings.budget,
+            None if share is None else PLANNED * share,
             self.clock,
             cpu_clock=self._cpu_clock,
             after_effects=AFTER_EFFECTS if self.clock is time.perf_counter_ns else 1.0,
             max_pause_s=self.settings.max_pause,
         )
         self._queue = RunQueue()
-        self.pace = Pace(self.settings.budget, self.clock)
+        self.pace = Pace(share, self.clock)
         for labels in self._visited.values():
             for label in labels.values():
                 label.forget()
