@@ -84,6 +84,11 @@ class Budget:
         """What recording and reading counters took, as distinct from looks."""
         return self.spent_on(RECORDING)
 
+    @property
+    def looks_ns(self) -> int:
+        """What looks took."""
+        return self.total_ns - self.constant_ns
+
     def spent_on(self, jobs: Collection[str]) -> int:
         """Return what some jobs took."""
         return sum(ns for job, ns in self.spent_ns.items() if job in jobs)
@@ -97,7 +102,7 @@ class Budget:
         """How much may be spent on a look now; infinite without a bound."""
         if self.share is None:
             return float("inf")
-        kept_for_looks = CREDIT_NS + FOR_LOOKS * self.share * self.wall_ns - (self.total_ns - self.constant_ns)
+        kept_for_looks = CREDIT_NS + FOR_LOOKS * self.share * self.wall_ns - self.looks_ns
         return max(CREDIT_NS + self.earned_ns(None) - self.total_ns, kept_for_looks)
 
     def whole_room_ns(self) -> float:

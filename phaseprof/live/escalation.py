@@ -77,6 +77,7 @@ class Escalation:
         self.gap = False
         self._counters = WholeTurns(budget, "births: counters", part=COUNTERS_SHARE, credit_ns=COUNTERS_CREDIT_NS)
         self.has_named = False
+        self.has_looked = False  # whether looks were made since the last boundary, which keep some memory
         self._n_confirmed, self._collected_at = 0, -1
 
     @property
@@ -135,8 +136,8 @@ class Escalation:
             generation: ordinal of the current generation; the news of one that was passed over are nobody's.
             is_outermost: whether the boundary is of a phase that lies in no other.
         """
-        if generation > self._generation + 1:
-            owner = UNSEEN
+        if generation > self._generation + 1 or self.has_looked:
+            owner, self.has_looked = UNSEEN, False
         self._generation = generation
         self._read_counters(owner, is_outermost=is_outermost)
         if not any(one.stage == "births" and one.counter is None for one in self.open.values()):
@@ -219,7 +220,7 @@ class Escalation:
         if not self.open:
             return
         if self._budget.share is None:
-            self._read_counters(None)
+            self._read_counters(UNSEEN)  # what looks have kept since the last boundary
             # Under a budget the survivors are checked once, when their holders are searched.
             with self._budget.spending("births: check"):
                 self._read(None, complete=True)

@@ -12,6 +12,7 @@ from phaseprof.live.collector import Paused
 from phaseprof.live.devices import Devices
 from phaseprof.live.escalation import SEARCHED_NS, Escalation, heap_ns
 from phaseprof.live.investigation import Investigation
+from phaseprof.live.own_memory import OwnMemory
 from phaseprof.live.placing import PlaceWatch
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.references import References
@@ -60,6 +61,8 @@ CONSTANT_CREDIT_NS = 20_000_000
 COUNT_EVERY, COUNT_EVERY_NS = 10, 10_000_000_000
 # A part of a sizing ends a little after its limit; a shorter one would mostly look for the place where it goes on.
 SIZED_OF_A_PAUSE, LEAST_PART_S = 0.5, 0.005
+# Looks that took so long have allocated something that counters would show.
+LOOKED_NS = 1_000_000
 # Points are taken into the model when they are many, or twice a second; what profiling costs is written now and then.
 FOLD_AT, FOLD_EVERY_NS, COST_EVERY_NS = 2048, 500_000_000, 5_000_000_000
 # Without a budget: walk at every generation while suspicion may arise, then as seldom as a census under one.
@@ -97,6 +100,7 @@ class Inspector:
             recorder.note(f"{name}: not measured: {why}")
         self._sources: dict[str, Probe] = {}
         self.suspects = Suspects(recorder, self.escalation, self._sources, budget)
+        self._own_memory = OwnMemory(self.suspects.reader_of)
         self.places = PlaceWatch(recorder, budget, self.suspects)
         self._gc = GcWatch()
         self._counts: dict[str, int] = {}
@@ -151,6 +155,7 @@ class Inspector:
                 self._fold_at = began + FOLD_EVERY_NS
             self._recorder.check_file()
         self.read_counters(generation)
+        looks_ns = self._budget.looks_ns
         self.places.at_generation_end(generation)
         self._read_references(generation)
         for job in self._due(generation):
@@ -161,6 +166,10 @@ class Inspector:
         self.escalation.at_generation_end(generation)
         self._note_skipped()
         self._look_for_suspects(generation, began)
+        if self._budget.looks_ns - looks_ns >= LOOKED_NS:
+            with self._budget.spending("counters"):
+                self._own_memory.looked()
+            self.escalation.has_looked = self._budget.share is not None  # without a bound counters were read after
         self.looks_at_boundaries = self.escalation.looks_at_boundaries
         self._record_cost(generation, began)
         self._wait(began)
@@ -375,6 +384,7 @@ class Inspector:
             is_new = self._gc.full_since_last()
             figures["after_full_collection"] = float(is_new if collected is None else collected)
             figures["waited_s"] = self._budget.waited_ns / 1e9
+            self._own_memory.take_off(figures)
             self._record(generation, figures)
 
     def _figures_of(self, probe: Probe) -> Mapping[str, float]:
