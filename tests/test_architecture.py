@@ -193,3 +193,19 @@ def test_table_agrees_with_the_document() -> None:
     missing = [unit for row in LAYERS for unit in row if unit and f"`{unit}" not in text]
 
     assert not missing
+
+
+def test_no_handler_names_what_its_own_block_imports() -> None:
+    """What a signal handler raises during the import would end as an UnboundLocalError of ours."""
+    found = []
+    for module, path in MODULES.items():
+        for block in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(block, ast.Try):
+                inside = [one for line in block.body for one in ast.walk(line)]
+                imports = [one for one in inside if isinstance(one, (ast.Import, ast.ImportFrom))]
+                names = {alias.asname or alias.name.partition(".")[0] for one in imports for alias in one.names}
+                kinds = [handler.type for handler in block.handlers if handler.type is not None]
+                used = {name.id for kind in kinds for name in ast.walk(kind) if isinstance(name, ast.Name)}
+                found += [f"{module}:{block.lineno}: {name}" for name in names & used]
+
+    assert found == []

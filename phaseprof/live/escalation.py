@@ -38,7 +38,7 @@ MOST_COLLECTIONS = 2
 # Types of which both the program and the profiler have instances.
 MIXED = frozenset({"list", "dict", "tuple", "set", "deque", "defaultdict", "OrderedDict"})
 # Counters at boundaries, beside what the rest may take: something for the first ones, and a part of the whole share.
-COUNTERS_CREDIT_NS, COUNTERS_SHARE = 2_000_000, 0.2
+COUNTERS_CREDIT_NS, COUNTERS_SHARE = 4_000_000, 0.2
 FOLLOWED = OLD_ENOUGH + 1  # generations through which a counter is followed before its changes speak
 BIRTHS_DEBT_NS = 20_000_000  # a few generations are followed without a gap; what is overdrawn is saved later
 SEARCH_S = 0.25  # the least that a search for holders may take; under a budget it ends with the room there is
@@ -273,6 +273,13 @@ class Escalation:
             with self._budget.spending("holders"):
                 self._find_holders(ready, deadline_s=limit_s)
         self._confirm()
+
+    def record_counters(self) -> None:
+        """Record by phase what the counters that are still followed changed by so far."""
+        for one in self.open.values():
+            if one.stage == "births" and one.counter is not None and one.deltas.n_turns:
+                changes = {phase: [delta, 0.0] for phase, delta in one.deltas.by_phase().items() if delta}
+                self._record_births(one, changes, one.deltas.n_turns)
 
     def _disown(self) -> None:
         """Drop the profiler's own lists and dicts from the survivors: its series grow while the program runs."""

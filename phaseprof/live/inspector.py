@@ -57,6 +57,8 @@ CONSTANT = RECORDING - {"points", "sampling"}
 # What readings may take before any wall time has passed: the first fourteen or so are read one by one, at 1.5 ms, since
 # a rise that changes its slope half-way needs seven readings on either side.
 CONSTANT_CREDIT_NS = 20_000_000
+# So many readings come sooner after each other than others, as many as a verdict on so short a run needs.
+FIRST_READINGS, FIRST_READINGS_NS = 14, 10_000_000
 # Watched classes are counted once in so many generations and so much time, whichever is longer, whatever it costs.
 COUNT_EVERY, COUNT_EVERY_NS = 10, 10_000_000_000
 # A part of a sizing ends a little after its limit; a shorter one would mostly look for the place where it goes on.
@@ -113,6 +115,7 @@ class Inspector:
         self._last_read = dict.fromkeys(SLOW, self._clock())
         self._next_at = self._fold_at = self._cost_at = self._suspect_at = 0
         self._each_ns, self._constant_ns, self._spent_ns, self._has_read = 0.0, 0, -1, False
+        self._n_waits = 0
         self._first_cost = FIRST_COST
         if settings.enabled:
             with budget.spending("native pass"):  # a job that loaded it would be thought to cost as much each time
@@ -217,7 +220,9 @@ class Inspector:
         if share is None:
             return
         has_room = self._constant_ns < CONSTANT_CREDIT_NS + CONSTANT_PART * share * self._budget.wall_ns
-        self._next_at = began + max(SHORTEST_NS, 0 if has_room else int(self._each_ns / (share * CONSTANT_PART)))
+        self._n_waits += 1
+        least_ns = FIRST_READINGS_NS if self._n_waits < FIRST_READINGS else SHORTEST_NS
+        self._next_at = began + max(least_ns, 0 if has_room else int(self._each_ns / (share * CONSTANT_PART)))
 
     def _due(self, generation: int) -> Iterator[str]:
         """Yield the jobs that there is room for, what waited longest first.
@@ -479,6 +484,7 @@ class Inspector:
             look: says what there is time for, and keeps what there was not.
             is_asked: findings are asked for by the program: what memory fell by since is no reason to look away.
         """
+        self.escalation.record_counters()
         if not is_asked and is_torn_down(self.suspects):
             if self._gc.has_run_fully:  # what went may have waited for the collector: the counters tell
                 self._recorder.fold()

@@ -165,10 +165,10 @@ def _children_of(pid: int) -> list[int]:
 def _descendants_from_psutil() -> list[int]:
     try:
         import psutil
-
-        return [child.pid for child in psutil.Process().children(recursive=True)]
     except ImportError as error:
         raise ProbeUnavailable("cannot list child processes: no /proc and psutil is not installed") from error
+    try:
+        return [child.pid for child in psutil.Process().children(recursive=True)]
     except (psutil.Error, OSError) as error:
         raise_the_programs(error)
         raise ProbeUnavailable(f"cannot list child processes: {error}") from error
