@@ -484,6 +484,10 @@ class Inspector:
             look: says what there is time for, and keeps what there was not.
             is_asked: findings are asked for by the program: what memory fell by since is no reason to look away.
         """
+        with Paused():  # what waits is to be seen waiting
+            self._finish(look, is_asked=is_asked)
+
+    def _finish(self, look: ClosingLook, *, is_asked: bool) -> None:
         self.escalation.record_counters()
         if not is_asked and is_torn_down(self.suspects):
             if self._gc.has_run_fully:  # what went may have waited for the collector: the counters tell

@@ -11,6 +11,8 @@ GARBAGE_GENERATIONS = 12
 _ENOUGH, FEW = 8, 4
 # Of the whole range, the part by which a reading must fall for a new tooth to begin.
 _FALL = 0.25
+# Of the largest step of a tooth, the part up to which a step is none: what is at hand by chance.
+NEGLIGIBLE = 0.1
 
 
 def teeth(values: Sequence[float]) -> list[int]:
@@ -30,16 +32,19 @@ def long_tooth(generations: Sequence[int], values: Sequence[float], least: int =
     """Return the index at which the newest tooth begins, where teeth are so long that dead cycles may be a leak.
 
     One tooth must have taken ``GARBAGE_GENERATIONS``, and the newest, which may be the only one, must never fall and
-    rise to ``least`` readings or more: what is made in every third generation leaves the level as it is in the others.
+    rise to ``least`` readings or more: what is made in every third generation leaves the level about as it is in the
+    others.
 
     >>> long_tooth(range(22), [*range(13), *range(9)])
     13
-    >>> long_tooth(range(24), [at // 3 for at in range(24)])
+    >>> long_tooth(range(24), [at // 3 - 0.01 * (at % 3) for at in range(24)])
     0
     """
     begins = teeth(values)
     longest = max(generations[b] - generations[a] for a, b in pairwise([*begins, len(values) - 1]))
     steps = [b - a for a, b in pairwise(values[begins[-1] :])]
-    if longest < GARBAGE_GENERATIONS or any(step < 0 for step in steps) or sum(map(bool, steps)) < least - 1:
+    least_step = NEGLIGIBLE * max(steps, default=0.0)
+    rises = sum(step > least_step for step in steps)
+    if longest < GARBAGE_GENERATIONS or any(step < -least_step for step in steps) or rises < least - 1:
         return None
     return begins[-1]

@@ -15,6 +15,7 @@ from phaseprof.records import Finding
 def teeth(
     *, n: int = 26, every: int = 16, step: float = MIB, freed: float = 9 * MIB, full: int = -1, at: int | None = None,
     n_waiting: int = 88, collected_at: int = 0, n_rings: int = 28, waited: float | None = None,
+    waits: list[tuple[str, int, int]] | None = None,
 ) -> tuple[Finding, ...]:  # fmt: skip
     """Memory in use that falls after ``every`` generations, and a look at the last of ``n``."""
     process = ProcessRun()
@@ -26,7 +27,7 @@ def teeth(
         process.add(fmt.Metrics(g, g, figures))
     process.add(born("malloc_in_use_bytes", 1, collect=step))
     when = n - 1 if at is None else at
-    waits = [("list", 60, int(0.9 * freed)), ("app.Rollout", 28, int(0.1 * freed))]
+    waits = waits or [("list", 60, int(0.9 * freed)), ("app.Rollout", 28, int(0.1 * freed))]
     process.add(fmt.Places(
         n, when, when, 0, [], waiting=waits if freed else [], waiting_rings=n_rings, waiting_objects=n_waiting,
         waiting_bytes=int(freed), collected_at=collected_at,
@@ -77,6 +78,14 @@ def test_what_was_held_at_the_look_before_is_no_garbage_that_is_taken() -> None:
     assert (finding.kind, finding.verdict) == ("garbage", "leak")
     (healthy,) = teeth(every=99, waited=13 * MIB, freed=25 * MIB, n_waiting=40_000, collected_at=80_000)
     assert healthy.verdict == "growing"
+
+
+def test_what_imports_left_behind_does_not_hide_what_piles_up() -> None:
+    waits = [("app.Rollout", 28, 25 * MIB), ("dict", 400, 25 * MIB)]
+
+    (finding,) = teeth(every=99, freed=50 * MIB, waits=waits)
+
+    assert (finding.kind, finding.subject) == ("garbage", "Rollout")
 
 
 def test_what_does_not_wait_stays_unexplained() -> None:
