@@ -10,8 +10,8 @@ from phaseprof.live.unread import Unread
 from phaseprof.live.visits import Pace, Visit, Visited, name_of
 
 VISITS = ("phase", "block", "checkpoint")
-# In a generation that is followed closely so many visits of a label are recorded, whatever was spent on them: what a
-# visit changed that is only counted would seem to have happened around it.
+# In a generation that is followed closely so many visits of a label are recorded, if boundaries have not taken far too
+# much so far: what a visit changed that is only counted would seem to have happened around it.
 FOLLOWED_VISITS = 64
 
 
@@ -47,9 +47,12 @@ class Following:
             return
         labels = [one for role in VISITS for one in list(self._visited[role].values())]
         n_outermost = 2 + 2 * sum(not one.is_inner for one in labels)
-        escalation.expect(self._n_boundaries(labels, generation), n_outermost)
+        n_boundaries = self._n_boundaries(labels, generation)
+        escalation.expect(n_boundaries, n_outermost)
         self.at_boundary(None)
-        self._followed = [one for one in labels if escalation.follows(generation, is_outermost=not one.is_inner)]
+        followed = [one for one in labels if escalation.follows(generation, is_outermost=not one.is_inner)]
+        if self._pace.has_room_for(min(n_boundaries, 2 * FOLLOWED_VISITS * len(followed))):
+            self._followed = followed
         for label in self._followed:
             label.due = -FOLLOWED_VISITS
 

@@ -12,6 +12,8 @@ RECORDING_PART = 0.12
 # What may be spent on boundaries before any wall time has passed, so that a short program is recorded in full; below
 # the reserve, short visits are gathered.
 CREDIT_NS, RESERVE_NS = 4_000_000, 1_000_000
+# By so much they may overdraw where a generation is followed closely.
+MOST_DEBT_NS = 2 * CREDIT_NS
 # The first generations are recorded in any case, however many visits lie in each: a verdict rests on a dozen.
 FIRST_TURNS = 20
 # Where visits are gathered, the time between two recorded ones of a label.
@@ -208,6 +210,10 @@ class Pace:
         label.due = self._due_with(room, now, n_labels)
         self.gathers_until = max(self.gathers_until, label.due)
         return room >= -CREDIT_NS or label.number < 0
+
+    def has_room_for(self, n: int) -> bool:
+        """Tell whether so many boundaries may be recorded though visits are gathered: what they take is saved later."""
+        return self._room_ns(self._clock()) - n * self.point_ns >= -MOST_DEBT_NS
 
     def _room_ns(self, now: int) -> float:
         """What may be spent on boundaries: what counting takes is taken off, up to half of it."""

@@ -25,10 +25,11 @@ class Bench:
     def __init__(self) -> None:
         self.now, self.value, self.generation = 0, 0.0, -1
         self.records: list[fmt.Record] = []
+        self.pace = Pace(0.02, lambda: self.now)
+        self.pace.n_points = FULL_DETAIL  # visits are gathered, though there is room
+        self.now = 100 * SECOND
         self.budget = Budget(0.02, lambda: self.now)
         self.escalation = Escalation(self.budget, self.records.append, lambda: self.now)
-        self.pace = Pace(0.02, lambda: self.now)
-        self.pace.n_points = FULL_DETAIL
         labels = {name: Visited(name, "phase") for name in ("collect", "train", "evolve")}
         self.steps = Visited("step", "block")
         self.steps.is_inner = True
@@ -99,9 +100,17 @@ def test_where_all_boundaries_take_too_long_the_outermost_phases_are_followed(be
     assert bench.births == {"collect": 90.0 * n, "train": 10.0 * n, "evolve": -90.0 * n}
 
 
+def test_where_boundaries_have_taken_too_much_visits_stay_gathered(bench: Bench) -> None:
+    bench.pace.n_points = 10 * FULL_DETAIL
+    bench.turn(n_steps=3)
+
+    assert all(label.due == SECOND**2 for label in bench.labels["phase"].values())
+
+
 def test_visits_are_gathered_again_when_nothing_is_followed(bench: Bench) -> None:
     for _ in range(10):
         bench.turn(n_steps=3)
+    bench.turn(n_steps=3, seconds=60)
 
     assert not bench.escalation.open
     assert all(label.due > bench.now for label in bench.labels["phase"].values())
