@@ -8,7 +8,7 @@ from phaseprof.errors import ProbeUnavailable
 from phaseprof.live import families, suspects, suspicion
 from phaseprof.live.budget import RECORDING, Budget
 from phaseprof.live.closing import ClosingLook, is_torn_down
-from phaseprof.live.collector import Paused
+from phaseprof.live.collector import without_collections
 from phaseprof.live.devices import Devices
 from phaseprof.live.escalation import SEARCHED_NS, Escalation, heap_ns
 from phaseprof.live.investigation import Investigation
@@ -142,8 +142,7 @@ class Inspector:
 
     def at_generation_end(self, generation: int) -> list[Watched]:
         """Measure, if it is time to; return the watched classes whose expectation broke."""
-        with Paused():
-            return self._measure(generation)
+        return without_collections(lambda: self._measure(generation))
 
     def _measure(self, generation: int) -> list[Watched]:
         began = self._clock()
@@ -484,8 +483,7 @@ class Inspector:
             look: says what there is time for, and keeps what there was not.
             is_asked: findings are asked for by the program: what memory fell by since is no reason to look away.
         """
-        with Paused():  # what waits is to be seen waiting
-            self._finish(look, is_asked=is_asked)
+        without_collections(lambda: self._finish(look, is_asked=is_asked))  # what waits is to be seen waiting
 
     def _finish(self, look: ClosingLook, *, is_asked: bool) -> None:
         self.escalation.record_counters()

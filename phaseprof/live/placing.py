@@ -233,8 +233,7 @@ class PlaceWatch:
         return generation >= suspicion.WARM_UP and not is_early
 
     def _look(self, looks: _Looks, generation: int, *, is_last: bool = False) -> None:
-        with collector.Paused():
-            self._look_now(looks, generation, is_last=is_last)
+        collector.without_collections(lambda: self._look_now(looks, generation, is_last=is_last))
 
     def _look_now(self, looks: _Looks, generation: int, *, is_last: bool) -> None:
         table = read_places(libraries=looks.libraries, limit_s=None if is_last else looks.limit_s())
