@@ -25,7 +25,6 @@ RECORDING = frozenset({
     "limits", "malloc", "descriptors", "threads", "children", "child growth", "shared memory",
     "shared pages",
 })  # fmt: skip
-# What a reading at a boundary is taken to cost before the first.
 
 
 class Budget:

@@ -278,8 +278,7 @@ class Escalation:
         """Record by phase what the counters that are still followed changed by so far."""
         for one in self.open.values():
             if one.stage == "births" and one.counter is not None and one.deltas.n_turns:
-                changes = {phase: [delta, 0.0] for phase, delta in one.deltas.by_phase().items() if delta}
-                self._record_births(one, changes, one.deltas.n_turns)
+                self._record_deltas(one, one.deltas.by_phase(), one.deltas.n_turns)
 
     def _disown(self) -> None:
         """Drop the profiler's own lists and dicts from the survivors: its series grow while the program runs."""
@@ -301,7 +300,7 @@ class Escalation:
             deltas = one.deltas.by_phase()
             n_followed = waited if one.counter is None else min(waited, one.deltas.n_turns)
             if n_followed >= FOLLOWED or is_late or (at_last and deltas):
-                self._record_births(one, {phase: [delta, 0.0] for phase, delta in deltas.items() if delta}, n_followed)
+                self._record_deltas(one, deltas, n_followed)
                 one.phase = max(deltas, key=lambda phase: deltas[phase], default=None)
                 self._next(one)
             return
@@ -323,6 +322,9 @@ class Escalation:
         counts = {phase: [float(s.count), float(s.size_bytes)] for phase, s in shares.items()}
         self._record_births(one, counts, OLD_ENOUGH)
         one.phase = max(shares, key=lambda phase: (shares[phase].size_bytes, shares[phase].count))
+
+    def _record_deltas(self, one: Investigation, deltas: Mapping[str, float], after: int) -> None:
+        self._record_births(one, {phase: [delta, 0.0] for phase, delta in deltas.items() if delta}, after)
 
     def _record_births(self, one: Investigation, phases: dict[str, list[float]], after: int) -> None:
         if phases:

@@ -50,7 +50,8 @@ class Following:
         n_boundaries = self._n_boundaries(labels, generation)
         escalation.expect(n_boundaries, n_outermost)
         self.at_boundary(None)
-        followed = [one for one in labels if escalation.follows(generation, is_outermost=not one.is_inner)]
+        follows = {is_inner: escalation.follows(generation, is_outermost=not is_inner) for is_inner in (False, True)}
+        followed = [one for one in labels if follows[one.is_inner]]
         if self._pace.has_room_for(min(n_boundaries, 2 * FOLLOWED_VISITS * len(followed))):
             self._followed = followed
         for label in self._followed:
