@@ -31,12 +31,13 @@ from phaseprof.analysis.placed import (
     is_measured,
     leaking_memory,
     measured_looks,
+    native_owner,
     phase_of,
     rest_of,
 )  # fmt: skip
 from phaseprof.analysis.resident import KEPT_LEAST_BYTES, is_of_allocators
 from phaseprof.analysis.since import since
-from phaseprof.analysis.symptoms import AT, FILLED, SHOWN, Symptom, judge_metric, stands_in
+from phaseprof.analysis.symptoms import AT, Symptom, is_about, judge_metric, stands_in
 from phaseprof.analysis.witnesses import is_imported
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE, ProcessRun
@@ -237,7 +238,7 @@ def _phase_of(process: ProcessRun, symptom: Symptom) -> str | None:
     slope = symptom.judgement.slope
     if symptom.births is None or not symptom.births.phases:
         return nearest_phase(phase_changes(process, symptom.key), slope, process.around)
-    is_typical = SHOWN <= sum(symptom.changes().values()) / symptom.expected_change() <= FILLED
+    is_typical = is_about(sum(symptom.changes().values()), symptom.expected_change())
     is_known = symptom.births.after >= FOLLOWED_ENOUGH and is_typical
     other = None if is_known or symptom.key not in ALLOCATED else _phase_of_private_memory(process, slope)
     return other or symptom.phase()
@@ -253,7 +254,7 @@ def _phase_of_private_memory(process: ProcessRun, slope: float) -> str | None:
     phase = max(changes, key=changes.__getitem__, default=None)
     if phase is None or changes[phase] < CLEAR * sum(map(abs, changes.values())):
         return None
-    return phase if SHOWN <= changes[phase] / slope <= FILLED else None
+    return phase if is_about(changes[phase], slope) else None
 
 
 def phase_changes(process: ProcessRun, metric: str) -> dict[str, float]:
@@ -345,8 +346,7 @@ def _rest(
         return None
     known_as = "native" if told.libraries else "unseen"
     rest = replace(_plain(process, symptom, "native", horizon), eta_s=horizon.seconds_left(left), bytes_slope=left)
-    rest = replace(rest, advice=advise(known_as, None, ()), slope=left)
-    return replace(rest, summary=summarise(rest, left, known_as=known_as))
+    return _as_native(process, replace(rest, slope=left), left, known_as)
 
 
 def without_companions(explained: Sequence[Finding], counted: Sequence[Finding]) -> list[Finding]:
@@ -454,8 +454,19 @@ def _unexplained(
     buffers = sum(s.judgement.slope for key, s in symptoms.items() if key.startswith("untracked/") and s.rises)
     in_python = kind == "objects" or buffers >= 0.5 * counter.judgement.slope
     known_as = "unseen" if in_python and not is_imported(process) else _what_was_seen(process)
+    return _as_native(process, finding, rate, known_as)
+
+
+def _as_native(process: ProcessRun, finding: Finding, rate: float, known_as: str) -> Finding:
+    """Give a finding about memory that no place has its words, with the objects that come with it, if one kind does."""
     finding = replace(finding, advice=advise(known_as, None, ()))
-    return replace(finding, summary=summarise(finding, rate, known_as=known_as))
+    text = summarise(finding, rate, known_as=known_as)
+    owner = native_owner(process, finding.phase) if known_as == "native" else None
+    if owner is None:
+        return replace(finding, summary=text)
+    text = f"{text}; {owner.subject} objects come with it, and may own it"
+    once = Certainty(subject="seen once", holder="seen once")
+    return replace(finding, subject=owner.subject, holder=owner.holder, certainty=once, summary=text)
 
 
 def _what_was_seen(process: ProcessRun) -> str:

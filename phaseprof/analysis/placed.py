@@ -482,6 +482,26 @@ def companion(process: ProcessRun, kind: str, rate: float) -> Share | None:
     return next(alike, None)
 
 
+def native_owner(process: ProcessRun, phase: str | None) -> Share | None:
+    """Return the only place where objects came that may own memory which no look sees; ``None`` where several are.
+
+    Objects of a library's own types may own any amount of it, as a record batch owns what lies in its pool.
+
+    Args:
+        process: the recording.
+        phase: the one in which memory rises; what is known to be born in another owns none of it.
+    """
+    for told in measured_looks(process):
+        turns = told.g - told.since
+        every = [
+            one for one in shares(told)
+            if one.kind == "objects" and one.holder and one.came >= turns and phase_of(process, one) in (None, phase)
+        ]  # fmt: skip
+        if every:
+            return every[0] if len(every) == 1 else None
+    return None
+
+
 def _n_known(share: Share, kind: str) -> float:
     """Objects a generation of the types that come with a counter of this kind."""
     return max((n for name, n in share.objects.items() if _short(name) in COMPANIONS[kind]), default=0.0)

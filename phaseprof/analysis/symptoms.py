@@ -140,7 +140,12 @@ class Symptom:
         net = sum(self.changes().values())
         if self.judgement.shape == "sawtooth" and net > 0:
             return net
-        return net if SHOWN <= net / self.judgement.slope <= FILLED else self.judgement.slope
+        return net if is_about(net, self.judgement.slope) else self.judgement.slope
+
+
+def is_about(change: float, rise: float) -> bool:
+    """Whether a change a generation, of few generations, may be the rise of a series; of one at rest, none may."""
+    return SHOWN * rise <= change <= FILLED * rise and rise > 0
 
 
 def stands_in(resident: Symptom, exact: Symptom | None) -> bool:

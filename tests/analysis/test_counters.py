@@ -337,9 +337,7 @@ def test_buffers_of_python_are_named_where_somebody_holds_them(kept: str, kind: 
     steps = ("recorder (Recorder)", ".log (dict, 4)", f"[...] {kept}")
     metrics = {"malloc_in_use_bytes": rising(4 * MIB, 1e8), f"untracked/{kept}_bytes": rising(4 * MIB)}
 
-    finding = only(
-        record(metrics, [held(f"untracked/{kept}", steps, item=kept, container="builtins.dict", length=4)])
-    )
+    finding = only(record(metrics, [held(f"untracked/{kept}", steps, item=kept, container="builtins.dict", length=4)]))
 
     assert (finding.verdict, finding.kind, finding.subject, finding.holder) == ("leak", kind, subject, steps)
     assert finding.slope == pytest.approx(4 * MIB)
@@ -358,6 +356,24 @@ def test_a_leak_that_was_found_explains_memory_in_use() -> None:
     process = record({"malloc_in_use_bytes": rising(MIB, 1e8), EPISODES: rising(9)}, [held(EPISODES)])
 
     assert kinds(process) == ["objects"]
+
+
+@pytest.mark.parametrize(("names", "subject"), [(["Batch"], "Batch"), (["Batch", "Page"], None)])
+def test_native_memory_names_the_objects_that_come_with_it_where_one_place_has_some(
+    names: list[str], subject: str | None
+) -> None:
+    """A record batch takes 80 bytes of Python's memory, and any number of its library's own."""
+    rows = [
+        fmt.Place([f"module app.{name}s (list, 60)"], "list", 1, 1600, 0, [(f"lib.{name}", 20, 1600)], [])
+        for name in names
+    ]
+    look = fmt.Places(0, LAST, 5, 1600 * len(rows), rows)
+
+    (finding,) = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8), "arrays_bytes": 1e6}, [look]))
+
+    assert (finding.kind, finding.subject) == ("native", subject)
+    assert finding.holder == ((f"module app.{subject}s (list, 60)",) if subject else ())
+    assert finding.certainty.holder == ("seen once" if subject else "not known")
 
 
 def test_threads_explain_their_stacks() -> None:
@@ -411,6 +427,27 @@ def test_pages_that_blocks_of_pythons_allocator_may_take_are_not_mapped_by_hand(
     )  # fmt: skip
 
     assert any(finding.metric == "anonymous_bytes" for finding in found) is is_told
+
+
+def test_blocks_that_came_once_do_not_hide_pages_mapped_by_hand() -> None:
+    """Garbage that waited: 40,000 blocks may take 20 MiB, but resident memory rose by one then."""
+    found = native(
+        anonymous_bytes=rising(MIB, 100 * MIB), malloc_in_use_bytes=10.0 * MIB, malloc_free_bytes=1.0 * MIB,
+        python_blocks=lambda g: 1e5 + 4e4 * (8 <= g < 12),
+    )  # fmt: skip
+
+    assert [finding.metric for finding in found] == ["anonymous_bytes"]
+
+
+@pytest.mark.parametrize("leaks", [True, False])
+def test_arenas_of_pythons_allocator_are_not_mapped_by_hand(leaks: bool) -> None:
+    """Four generations' blocks fill a mebibyte, and resident memory rises by as much at once."""
+    found = native(
+        anonymous_bytes=lambda g: 100.0 * MIB + MIB * (g // 4 + (g if leaks else 0)), malloc_in_use_bytes=10.0 * MIB,
+        malloc_free_bytes=1.0 * MIB, python_blocks=rising(512, 1e5),
+    )  # fmt: skip
+
+    assert any(finding.metric == "anonymous_bytes" for finding in found) is leaks
 
 
 @pytest.mark.parametrize(("share", "is_told"), [(0.49, True), (0.51, False)])

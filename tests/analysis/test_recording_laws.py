@@ -229,6 +229,7 @@ def test_fewer_looks_take_names_and_no_verdict(without: Callable[[Leak], Leak], 
 # --- records with any numbers -----------------------------------------------------------------------------------------
 
 HUGE = 2**60
+FULL: Curve = lambda g: 1e8 + 1e6 * min(g, 5)  # noqa: E731 - named as the other curves are
 numbers = st.one_of(st.sampled_from([-HUGE, -1, 0, 1, HUGE]), st.integers(-100, 10**7))
 figures = st.one_of(st.sampled_from([-1e18, 0.0, 1e18]), st.floats(-1e9, 1e9))
 ordinals = st.sampled_from([-1, 0, 3, 5, 23, 39])
@@ -262,9 +263,14 @@ ANY: list[st.SearchStrategy[fmt.Record]] = [
 
 
 @settings(few, max_examples=40)
-@given(st.sampled_from([2, 6, 24, 40]), st.integers(-8 * MIB, 8 * MIB), st.lists(st.one_of(ANY), max_size=8))
-def test_no_number_breaks_a_report(n: int, size: int, any_records: list[fmt.Record]) -> None:
-    process = Leak(n, size, extra=tuple(any_records)).process()
+@given(
+    st.sampled_from([2, 6, 24, 40]), st.integers(-8 * MIB, 8 * MIB), st.lists(st.one_of(ANY), max_size=8),
+    st.sampled_from([(), (("malloc_in_use_bytes", FULL),)]),
+)  # fmt: skip
+def test_no_number_breaks_a_report(
+    n: int, size: int, any_records: list[fmt.Record], beside: tuple[tuple[str, Curve], ...]
+) -> None:
+    process = Leak(n, size, extra=tuple(any_records), beside=beside).process()
 
     found = find_leaks(process)
 

@@ -237,6 +237,13 @@ def test_a_counter_is_told_by_the_newest_turns_in_which_it_rose_else_by_those_in
     assert find_symptoms(record({"threads": rising(2)}, seen))["threads"].phase() == phase
 
 
+def test_a_counter_at_rest_that_was_followed_has_the_phase_that_adds_least() -> None:
+    """A buffer that is full: what one phase takes another gives back, and the slope is nothing."""
+    births = born("malloc_in_use_bytes", 3, tokenize=537e3, read=75e3, train=-612e3)
+
+    assert symptom("malloc_in_use_bytes", 0.0, births=births).phase() == "read"
+
+
 def test_what_filled_up_while_a_counter_was_followed_is_not_taken_for_the_leak() -> None:
     """The turns that were followed brought five times what leaks: a buffer was being filled then."""
     births = born("malloc_in_use_bytes", 1, evaluate=4e6, train=1e6)
