@@ -19,7 +19,7 @@ BIN := $(VENV)/bin
 INTEGRATIONS := .venvs/integrations
 PIP := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 # A change of the extension's source builds it again.
-METADATA := setup.cfg setup.py pyproject.toml phaseprof/native/_heap.c phaseprof/native/_sampling.c
+METADATA := setup.cfg setup.py pyproject.toml $(wildcard phaseprof/native/*.c)
 
 SCENARIO ?= none
 TOOL ?= phaseprof

@@ -204,7 +204,7 @@ class Profiler:
     def checkpoint(self, label: str) -> CheckpointScope | CountedScope | DisabledScope:
         """Record a point now; used with ``with``, record the block too.
 
-        Cost: 4 µs written to a file, 0.1 µs when disabled (two shared EPYC cores, Python 3.11).
+        Cost: 3.5 µs written to a file, 0.1 µs when disabled (two shared EPYC cores, Python 3.11).
         """
         session = self._session
         if not session.enabled:

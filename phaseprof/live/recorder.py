@@ -22,6 +22,7 @@ from phaseprof.errors import ProbeUnavailable, UsageError
 from phaseprof.interrupts import raise_the_programs
 from phaseprof.live import origin
 from phaseprof.live.settings import Settings
+from phaseprof.native.extension import make_open_file
 from phaseprof.probes.kept_file import KeptFile
 from phaseprof.probes.process import StatmProbe, open_process_probe
 from phaseprof.probes.typeinfo import is_a
@@ -29,6 +30,7 @@ from phaseprof.recording import format as fmt
 from phaseprof.recording.addresses import is_address
 from phaseprof.recording.folding import ANY_STATM, N_FIELDS, TAKEN_OVER, Row
 from phaseprof.recording.model import ProcessRun
+from phaseprof.recording.parts import AnyFile, Waiting
 from phaseprof.recording.sending import PART_BYTES, Staging
 from phaseprof.recording.writer import RecordWriter
 
@@ -76,13 +78,13 @@ class Recorder:
         self._pending: list[Any] = []
         self._lanes = Lanes([], itertools.count())
         self._lanes.take()
-        self._heads: tuple[int, dict[int, bytes]] = (-1, {})
         self.is_closed = self.has_threads = False
         self._is_warning_of_file = False
         self.read_devices: DeviceReader | None = None
         self._statm: KeptFile | None = None
         self._read_raw = self._open_process()
         self._writer: RecordWriter | None = None
+        self._quick: Callable[[int, int, int, int, int], bool] | None = None
         self._staging: Staging | None = None
         self._open(settings, lazy)
 
@@ -90,14 +92,24 @@ class Recorder:
         header = make_header(settings, self._clock())
         self._header_line = fmt.encode(header) + b"\n"
         self.model.add(header)
-        if settings.run is not None:
+        if settings.run is None:
+            self._make_file(None)
+        else:
             limit = None if settings.max_file_mb is None else int(settings.max_file_mb * 1e6)
             name = f"rank{header.rank}-pid{header.pid}"
             folder = Path(settings.run)
             if is_address(settings.run):
                 self._staging = Staging(settings.run)
                 folder, limit = self._staging.folder, min(limit or PART_BYTES, PART_BYTES)
-            self._writer = RecordWriter(folder, name, self._preamble, max_file_bytes=limit, lazy=lazy, listener=self)
+            self._writer = RecordWriter(
+                folder, name, self._preamble, max_file_bytes=limit, lazy=lazy, listener=self, make_file=self._make_file
+            )
+
+    def _make_file(self, waiting: Waiting | None) -> AnyFile | None:
+        """Make the open file; where a boundary can be recorded in one call, it does that."""
+        file = None if self._statm is None else make_open_file(waiting, self._pending, self._statm.fd)
+        self._quick = None if file is None else file.point
+        return file
 
     def _preamble(self) -> bytes:
         """The head of each file: what readers need to know of the files before."""
@@ -179,35 +191,48 @@ class Recorder:
     def point(self, label: int, edge: int, items: float = -1.0, now: int = 0) -> None:
         """Record one boundary now; ``now`` spares a look at the clock.
 
-        Cost: 4 µs written to a file, without an accelerator (two shared EPYC cores, Python 3.11).
+        Cost: 3.5 µs written to a file, 5 µs without the extension or with an accelerator (two shared EPYC cores, Python 3.11).
         """
         now = now or self._clock()
-        try:
-            raw = os.pread(self._statm.fd, _STATM_BYTES, 0) if self._statm is not None else self._read_raw()
-        except (OSError, ProbeUnavailable) as error:
-            raise_the_programs(error)
-            raw = self._stop_reading(error)
-        read_devices = self.read_devices
-        devices = read_devices() if read_devices is not None else None
         try:
             lane = self._lanes.number
         except AttributeError:
             lane = self._take_lane(now)
-        generation = self.generation
-        row = (now, label, edge, generation, raw, devices, items, lane)
-        pending = self._pending
-        pending += row
-        writer = self._writer
-        if writer is not None:
-            if devices or lane or items >= 0:
-                writer.write(fmt.encode(_as_point(row)) + b"\n")
-            else:
-                of, heads = self._heads
-                if of != generation:
-                    self._heads = generation, (heads := {})
-                head = heads.get(label << 2 | edge) or _make_head(heads, label, edge, generation)
-                writer.write(_LINE % (head, now, raw[:-1]))
-        if len(pending) > _MAX_PENDING:
+        quick = self._quick
+        if quick is None or items >= 0 or self.read_devices is not None:
+            self._record((now, label, edge, self.generation, self._read(), self._devices(), items, lane))
+            return
+        try:
+            if quick(now, label, edge, self.generation, lane):
+                self._go_on()
+        except OSError as error:
+            raise_the_programs(error)
+            self._record((now, label, edge, self.generation, self._stop_reading(error), None, items, lane))
+
+    def _go_on(self) -> None:
+        """Do what recording a boundary in one call has left to do."""
+        if self._writer is not None:
+            self._writer.go_on()
+        if len(self._pending) > _MAX_PENDING:
+            self.fold()
+
+    def _read(self) -> bytes:
+        try:
+            return os.pread(self._statm.fd, _STATM_BYTES, 0) if self._statm is not None else self._read_raw()
+        except (OSError, ProbeUnavailable) as error:
+            raise_the_programs(error)
+            return self._stop_reading(error)
+
+    def _devices(self) -> Mapping[str, list[int]] | None:
+        read_devices = self.read_devices
+        return read_devices() if read_devices is not None else None
+
+    def _record(self, row: Row) -> None:
+        """Record a boundary step by step."""
+        self._pending += row
+        if self._writer is not None:
+            self._writer.write(fmt.encode(_as_point(row)) + b"\n")
+        if len(self._pending) > _MAX_PENDING:
             self.fold()
 
     def samples(self, label: int, readings: Sequence[tuple[int, bytes]]) -> None:
@@ -215,8 +240,7 @@ class Recorder:
 
         They are no thread's boundaries, and belong to the generation that is open now.
         """
-        generation, read_devices = self.generation, self.read_devices
-        devices = read_devices() if read_devices is not None else None
+        generation, devices = self.generation, self._devices()
         rows: list[Row] = [(now, label, fmt.POINT, generation, raw, None, -1.0, 0) for now, raw in readings]
         head = _LINE_HEAD % (label, fmt.POINT, generation)
         lines = [_LINE % (head, now, raw[:-1]) for now, raw in readings]
@@ -330,7 +354,7 @@ class Recorder:
             self._close_probe()
 
     def _close_probe(self) -> None:
-        self._read_raw = lambda: b""
+        self._read_raw, self._quick = lambda: b"", None
         statm, self._statm = self._statm, None
         if statm is not None:
             statm.close()
@@ -367,12 +391,6 @@ class _Given:
 
     def __del__(self) -> None:
         self._free.append(self._number)
-
-
-def _make_head(heads: dict[int, bytes], label: int, edge: int, generation: int) -> bytes:
-    """The part of a line that all passings of one boundary in one generation share: half the cost of the text."""
-    head = heads[label << 2 | edge] = _LINE_HEAD % (label, edge, generation)
-    return head
 
 
 def _as_point(row: Row) -> fmt.Point:

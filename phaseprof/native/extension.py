@@ -11,17 +11,19 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from types import FrameType
-from typing import NamedTuple, Protocol, cast
+from types import FrameType, ModuleType
+from typing import Any, NamedTuple, Protocol, cast
 
 from phaseprof.native import layout
 
 __all__ = [
     "Extension",
+    "OpenFile",
     "Samples",
     "addresses",
     "extension",
     "limit_or_none",
+    "make_open_file",
     "make_samples",
     "missing_because",
     "passes_in_python",
@@ -31,8 +33,8 @@ __all__ = [
 CONTAINERS = (deque, OrderedDict, defaultdict)
 # That of _heap.c; one that was built from other sources takes and returns other things.
 INTERFACE = 3
-# That of _sampling.c.
-SAMPLING_INTERFACE = 1
+# Those of the small modules beside it.
+INTERFACES = {"_sampling": 1, "_points": 1}
 
 _in_python = False
 
@@ -70,6 +72,31 @@ class Samples(Protocol):
         """Let ``gather`` come back."""
 
 
+class OpenFile(Protocol):
+    """The open file of ``_points.c``; the one in Python, in ``recording.parts``, says what its attributes are."""
+
+    fd: int
+    size: int
+    n_records: int
+    look_at_ns: int
+    is_smooth: bool
+    is_busy: bool
+    tried: bytes | None
+
+    def write(self, lines: bytes, n_records: int, /) -> bool:
+        """Append whole lines, or let them wait; return whether the writer has something to do."""
+
+    def point(self, now: int, label: int, edge: int, generation: int, lane: int, /) -> bool:
+        """Read the process's memory, keep the fields of one boundary for the model, and write them as a line.
+
+        Returns:
+            Whether the writer has something to do, or the model.
+
+        Raises:
+            OSError: the memory cannot be read; nothing was recorded.
+        """
+
+
 class _Found(NamedTuple):
     module: Extension | None
     reason: str
@@ -94,13 +121,30 @@ def make_samples(fd: int) -> Samples | None:
     Args:
         fd: the file's descriptor, which stays open as long as ``gather`` runs.
     """
+    module = _small_module("_sampling")
+    return None if module is None else cast(Samples, module.Samples(fd))
+
+
+def make_open_file(waiting: deque[tuple[bytes, int]] | None, pending: list[Any], statm: int) -> OpenFile | None:
+    """Return what records a boundary in one call; ``None`` where that is not to be had.
+
+    Args:
+        waiting: lines that wait, and how many records they are; ``None``: nothing is written.
+        pending: takes the fields of boundaries.
+        statm: descriptor of ``/proc/self/statm``.
+    """
+    module = _small_module("_points")
+    return None if module is None else cast(OpenFile, module.OpenFile(waiting, pending, statm))
+
+
+def _small_module(name: str) -> ModuleType | None:
     if _in_python or not _may_be_native():
         return None
     try:
-        module = importlib.import_module("phaseprof.native._sampling")
+        module = importlib.import_module(f"phaseprof.native.{name}")
     except ImportError:
         return None
-    return cast(Samples, module.Samples(fd)) if module.interface == SAMPLING_INTERFACE else None
+    return module if module.interface == INTERFACES[name] else None
 
 
 @contextmanager

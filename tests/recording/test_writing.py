@@ -8,18 +8,32 @@ import subprocess
 import sys
 import textwrap
 import threading
+from collections import deque
 from pathlib import Path
 
 import pytest
 
 from phaseprof.errors import UsageError
+from phaseprof.native.extension import make_open_file
+from phaseprof.recording.parts import AnyFile, Waiting
 from phaseprof.recording.writer import RecordWriter
 
 HEAD = b"head\n"
 
 
+def make_file(waiting: Waiting) -> AnyFile | None:
+    return make_open_file(waiting, [], -1)
+
+
+@pytest.fixture(autouse=True, params=["0", "1"], ids=["in Python", "in C"])
+def _both_kinds_of_file(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PHASEPROF_NATIVE", request.param)
+    if request.param == "1" and make_file(deque()) is None:
+        pytest.skip("the extension was not built")
+
+
 def open_writer(folder: Path, **options: object) -> RecordWriter:
-    return RecordWriter(folder, "name", lambda: HEAD, **options)  # type: ignore[arg-type]
+    return RecordWriter(folder, "name", lambda: HEAD, make_file=make_file, **options)  # type: ignore[arg-type]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -66,8 +80,9 @@ def test_a_head_longer_than_the_bound_does_not_begin_a_file_a_line(tmp_path: Pat
     assert len(contents(tmp_path)) == 1
 
 
-def test_threads_rotate_without_losing_a_line(tmp_path: Path) -> None:
-    writer = open_writer(tmp_path, max_file_bytes=2_000)
+@pytest.mark.parametrize("most", [None, 2_000])
+def test_threads_write_and_rotate_without_losing_a_line(tmp_path: Path, most: int | None) -> None:
+    writer = open_writer(tmp_path, max_file_bytes=most)
     lines = [[b"thread %d line %d\n" % (number, i) for i in range(300)] for number in range(4)]
 
     threads = [threading.Thread(target=lambda own=own: [writer.write(text) for text in own]) for own in lines]
@@ -129,7 +144,7 @@ def test_a_descriptor_that_was_closed_is_noticed_at_the_next_line(tmp_path: Path
     told = Told()
     writer = open_writer(tmp_path, listener=told)
     writer.write(b"one\n")
-    os.close(writer.fd)
+    os.close(writer.file.fd)
 
     writer.write(b"two\n")  # lost, unless the writer looked after its file just then
     writer.write(b"three\n")
@@ -144,7 +159,7 @@ def test_a_descriptor_that_was_closed_is_noticed_at_the_next_line(tmp_path: Path
 def test_a_number_that_became_another_file_is_neither_written_nor_closed(tmp_path: Path) -> None:
     writer = open_writer(tmp_path)
     other = os.open(tmp_path / "other", os.O_WRONLY | os.O_CREAT)
-    number = writer.fd
+    number = writer.file.fd
     os.dup2(other, number)
 
     writer.check()
@@ -158,7 +173,7 @@ def test_a_number_that_became_another_file_is_neither_written_nor_closed(tmp_pat
 
 def test_closing_gives_the_descriptor_back(tmp_path: Path) -> None:
     writer = open_writer(tmp_path)
-    number = writer.fd
+    number = writer.file.fd
 
     writer.close()
     writer.close()
@@ -169,7 +184,7 @@ def test_closing_gives_the_descriptor_back(tmp_path: Path) -> None:
 
 def test_a_writer_that_is_dropped_closes_its_file(tmp_path: Path) -> None:
     writer = open_writer(tmp_path)
-    number = writer.fd
+    number = writer.file.fd
 
     del writer
 
@@ -195,9 +210,12 @@ def test_a_full_disk_cuts_a_line_and_the_next_begins_on_its_own(tmp_path: Path) 
         """
         import resource, sys
         from pathlib import Path
+        from phaseprof.native.extension import make_open_file
         from phaseprof.recording.writer import RecordWriter
-        writer = RecordWriter(Path(sys.argv[1]), "name", lambda: b"head\\n")
-        resource.setrlimit(resource.RLIMIT_FSIZE, (20, resource.RLIM_INFINITY))
+        make_file = lambda waiting: make_open_file(waiting, [], -1)
+        writer = RecordWriter(Path(sys.argv[1]), "name", lambda: b"head\\n", make_file=make_file)
+        writer.write(b"1\\n")
+        resource.setrlimit(resource.RLIMIT_FSIZE, (22, resource.RLIM_INFINITY))
         for _ in range(4):
             writer.write(b"0123456789\\n")
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
@@ -208,5 +226,5 @@ def test_a_full_disk_cuts_a_line_and_the_next_begins_on_its_own(tmp_path: Path) 
         tmp_path,
     )
 
-    assert contents(tmp_path) == {"name.jsonl": b"head\n0123456789\n0123\nroom again\nand more\n"}
+    assert contents(tmp_path) == {"name.jsonl": b"head\n1\n0123456789\n0123\nroom again\nand more\n"}
     assert told.startswith("3 records could not be written and are missing (")

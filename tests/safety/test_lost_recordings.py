@@ -292,13 +292,15 @@ def test_a_handler_that_records_during_a_rotation_loses_nothing(tmp_path: Path) 
         """
         import signal, sys, warnings
         warnings.simplefilter("error")
+        from phaseprof.native.extension import make_open_file
         from phaseprof.recording.writer import RecordWriter
         from pathlib import Path
+        make_file = lambda waiting: make_open_file(waiting, [], -1)
         calls = [0]
         def handler(number, frame):
             calls[0] += 1
             writer.write(b"signal %d\\n" % calls[0])
-        writer = RecordWriter(Path(sys.argv[1]), "name", lambda: b"head\\n", max_file_bytes=60)
+        writer = RecordWriter(Path(sys.argv[1]), "name", lambda: b"head\\n", max_file_bytes=60, make_file=make_file)
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, 0.0001, 0.0001)
         for number in range(3000):
@@ -323,17 +325,21 @@ def test_a_handler_that_records_during_a_rotation_loses_nothing(tmp_path: Path) 
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers here")
-def test_a_handler_that_raises_takes_no_line_and_doubles_none(tmp_path: Path) -> None:
+@pytest.mark.parametrize("most", [0, 200])
+def test_a_handler_that_raises_takes_no_line_and_doubles_none(tmp_path: Path, most: int) -> None:
     folder = tmp_path / "run"
     told = run(
         """
         import signal, sys
+        from phaseprof.native.extension import make_open_file
         from phaseprof.recording.writer import RecordWriter
         from pathlib import Path
+        make_file = lambda waiting: make_open_file(waiting, [], -1)
         class Alarm(Exception): pass
         def handler(number, frame):
             raise Alarm
-        writer = RecordWriter(Path(sys.argv[1]), "name", lambda: b"head\\n", max_file_bytes=200)
+        most = int(sys.argv[2]) or None
+        writer = RecordWriter(Path(sys.argv[1]), "name", lambda: b"head\\n", max_file_bytes=most, make_file=make_file)
         signal.signal(signal.SIGALRM, handler)
         raised = 0
         given = []
@@ -352,6 +358,7 @@ def test_a_handler_that_raises_takes_no_line_and_doubles_none(tmp_path: Path) ->
         print(raised, writer.lost, len(given), given[-1])
         """,
         folder,
+        most,
     )
 
     raised, lost, n_given, *_ = told.split()
