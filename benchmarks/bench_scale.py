@@ -29,7 +29,7 @@ def main():
     workers = int(sys.argv[2]) or None
     judged = judge_run(sys.argv[1], workers=workers)
     n_leaks = sum(f.verdict == "leak" for found in judged.findings for f in found)
-    text = str(build_report(judged.run, judged.findings))
+    text = str(build_report(judged.run, judged.findings, ranks=judged.ranks))
     took_s = time.perf_counter() - begin
     with open("/proc/self/status") as stream:
         own = 1024 * int(re.search(r"VmHWM:\\s*(\\d+)", stream.read())[1])

@@ -495,9 +495,11 @@ def _pinned(
 
     Example: ten losses an epoch keep 34 KB; the activations that were freed around them are 5 MB that nobody gets back.
     """
-    resident, free = symptoms.get(NATIVE[1]), judge_metric(process, "malloc_free_bytes")
-    kept = leaking_memory(symptoms)
-    if resident is None or free is None or kept is None or {resident.judgement.verdict, free.verdict} != {"leak"}:
+    resident, kept = symptoms.get(NATIVE[1]), leaking_memory(symptoms)
+    if resident is None or kept is None or resident.judgement.verdict != "leak":
+        return []
+    free = judge_metric(process, "malloc_free_bytes")
+    if free is None or free.verdict != "leak":
         return []
     rate = resident.judgement.slope
     is_most = free.slope >= MOSTLY * rate and kept.rate < SHARE * rate

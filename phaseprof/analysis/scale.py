@@ -16,14 +16,18 @@ from phaseprof.analysis.engines import map_on
 from phaseprof.recording.addresses import File, fetched
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run, find_recordings, load_files, load_run, put_in_order, size_of, where_of
+from phaseprof.recording.stored import StoredProcess
 
 T = TypeVar("T")
+Loading = Callable[[Sequence[File]], list[tuple[ProcessRun, T]]]
 
 # What reading and judging takes, measured by benchmarks/bench_scale.py on a core of a small virtual machine.
 S_A_BYTE = 25e-9
 S_A_PROCESS = 0.015
 # Below it, starting workers (0.5 s each, side by side) costs more than they save.
 LARGE_S = 2.0
+# Up to so many recordings their processes are kept in memory whole: half a megabyte each for 10,000 records.
+MOST_WHOLE = 16
 # Recordings that one task on a cluster reads: tasks of a few tenths of a second are worth sending.
 _GROUPS_A_TASK = 16
 
@@ -55,6 +59,7 @@ def load_and_reduce(
     workers: int | None = None,
     on: str = "",
     on_done: Callable[[int], None] | None = None,
+    may_store: bool = False,
 ) -> tuple[Run, list[T]]:
     """Read a run and make something of each of its processes, on several cores where that is worth it.
 
@@ -64,6 +69,8 @@ def load_and_reduce(
         workers: as for ``load_large_run``.
         on: a cluster to do it on, as for ``engines.map_on``; empty: this machine.
         on_done: told how many recordings are done, after each.
+        may_store: of more than ``MOST_WHOLE`` recordings give processes that are read again when their series are
+            asked for, so that memory is bounded by what ``reduce`` makes.
 
     Returns:
         The run, and the results in the order of its processes.
@@ -74,9 +81,10 @@ def load_and_reduce(
     groups = find_recordings(path)
     if not groups:
         load_run(path)  # which says what is wrong
-    pairs = _on_cluster(on, groups, reduce, on_done) if on else _on_cores(groups, reduce, workers, on_done)
+    work = functools.partial(_load_group, reduce=reduce, store=may_store and len(groups) > MOST_WHOLE)
+    pairs = _on_cluster(on, groups, work, on_done) if on else _on_cores(groups, work, workers, on_done)
     if pairs is None:
-        pairs = _flat(map(functools.partial(_load_group, reduce=reduce), groups.values()), on_done)
+        pairs = _flat(map(work, groups.values()), on_done)
     pairs = put_in_order(pairs, lambda pair: pair[0])
     return Run(where_of(path), [process for process, _ in pairs]), [made for _, made in pairs]
 
@@ -84,10 +92,10 @@ def load_and_reduce(
 def _on_cluster(
     engine: str,
     groups: Mapping[str, Sequence[File]],
-    reduce: Callable[[ProcessRun], T],
+    load: Loading[T],
     on_done: Callable[[int], None] | None,
 ) -> list[tuple[ProcessRun, T]]:
-    work = functools.partial(_load_groups, reduce=reduce)
+    work = functools.partial(_load_groups, load=load)
     every = list(groups.values())
     shares = [every[at : at + _GROUPS_A_TASK] for at in range(0, len(every), _GROUPS_A_TASK)]
     done = (group for share in map_on(engine, work, shares) for group in share)
@@ -96,12 +104,12 @@ def _on_cluster(
 
 def _on_cores(
     groups: Mapping[str, Sequence[File]],
-    reduce: Callable[[ProcessRun], T],
+    load: Loading[T],
     workers: int | None,
     on_done: Callable[[int], None] | None,
 ) -> list[tuple[ProcessRun, T]] | None:
     n_workers = min(_n_workers(groups) if workers is None else workers, len(groups))
-    return _in_workers(groups, reduce, n_workers, on_done) if n_workers > 1 else None
+    return _in_workers(groups, load, n_workers, on_done) if n_workers > 1 else None
 
 
 def _nothing(process: ProcessRun) -> None:
@@ -117,12 +125,12 @@ def _n_workers(groups: Mapping[str, Sequence[File]]) -> int:
 
 def _in_workers(
     groups: Mapping[str, Sequence[File]],
-    reduce: Callable[[ProcessRun], T],
+    load: Loading[T],
     n_workers: int,
     on_done: Callable[[int], None] | None,
 ) -> list[tuple[ProcessRun, T]] | None:
     """Return each process with its result; ``None`` where this machine or program does not allow workers."""
-    work = functools.partial(_load_group_alone, reduce=reduce)
+    work = functools.partial(_load_group_alone, load=load)
     chunk = max(1, min(8, len(groups) // (4 * n_workers)))
     try:
         context = multiprocessing.get_context("spawn")
@@ -149,17 +157,16 @@ def _start_worker() -> None:
     gc.disable()
 
 
-def _load_group_alone(files: Sequence[File], *, reduce: Callable[[ProcessRun], T]) -> list[tuple[ProcessRun, T]]:
+def _load_group_alone(files: Sequence[File], *, load: Loading[T]) -> list[tuple[ProcessRun, T]]:
     gc.collect()  # models of the processes before this one: each refers to itself
-    return _load_group(files, reduce=reduce)
+    return load(files)
 
 
-def _load_groups(
-    groups: Sequence[Sequence[File]], *, reduce: Callable[[ProcessRun], T]
-) -> list[list[tuple[ProcessRun, T]]]:
-    return [_load_group(files, reduce=reduce) for files in groups]
+def _load_groups(groups: Sequence[Sequence[File]], *, load: Loading[T]) -> list[list[tuple[ProcessRun, T]]]:
+    return [load(files) for files in groups]
 
 
-def _load_group(files: Sequence[File], *, reduce: Callable[[ProcessRun], T]) -> list[tuple[ProcessRun, T]]:
+def _load_group(files: Sequence[File], *, reduce: Callable[[ProcessRun], T], store: bool) -> list[tuple[ProcessRun, T]]:
     with fetched(files) as local:
-        return [(process, reduce(process)) for process in load_files(local)]
+        pairs = [(process, reduce(process)) for process in load_files(local)]
+    return [(StoredProcess(process, files), made) for process, made in pairs] if store else pairs

@@ -11,6 +11,7 @@ from statistics import median
 from typing import Protocol, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from phaseprof.analysis.held import grew_held
 from phaseprof.analysis.intervals import nearest_phase
@@ -275,10 +276,17 @@ def _collections(process: ProcessRun) -> set[int] | None:
 
 def without_our_readings(process: ProcessRun, series: Series) -> list[float]:
     """Take off the blocks that the recording itself holds: a number for each reading, and two past 256 generations."""
-    kept = [np.asarray(one.generations, np.int64) for one in (*process.series.values(), *process.charges.values())]
+    kept = [_as_array(one.generations) for one in (*process.series.values(), *process.charges.values())]
     at = np.sort(np.concatenate(kept))
     own = at.searchsorted(series.generations, "right") + at[at > SMALL_INTS].searchsorted(series.generations, "right")
     return [value - taken for value, taken in zip(series.values, own.tolist(), strict=True)]
+
+
+def _as_array(generations: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Ordinals, which rise; without gaps, as they mostly are, their ends say all."""
+    if generations and generations[-1] - generations[0] == len(generations) - 1:
+        return np.arange(generations[0], generations[-1] + 1)
+    return np.array(generations, np.int64)
 
 
 def _telling_stretch(generations: Sequence[int], collections: Sequence[int]) -> tuple[int, int]:

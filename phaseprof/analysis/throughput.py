@@ -65,6 +65,8 @@ def _stretches(turns: Sequence[Generation], times: Sequence[float]) -> tuple[tup
     """Put generations that are too short to be timed into groups: the last generation of each, and their mean time."""
     typical = float(np.median([g.seconds or 0.0 for g in turns])) if turns else STRETCH_S
     n = max(1, math.ceil(STRETCH_S / max(typical, LEAST_S)))
+    if n == 1:
+        return tuple(turn.ordinal for turn in turns), tuple(times)
     ends = range(n, len(turns) + 1, n)
     return tuple(turns[end - 1].ordinal for end in ends), tuple(float(np.mean(times[end - n : end])) for end in ends)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from phaseprof.progress import Progress
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run, find_recordings
 from phaseprof.records import Finding
+from phaseprof.report.ranks import RankRow, rank_row
 
 CLEAN, LEAK, WRONG_USE, TOO_SHORT = 0, 1, 2, 3
 # What a run of several processes answers: the first of these that one of them answers.
@@ -43,34 +45,67 @@ class Broken:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """What is asked of each process of a run, however many there are: all that stays in memory of most of them.
+
+    Attributes:
+        findings: what was found.
+        answer: what they come to.
+        broken: expectations that are broken at the end.
+        missing: watched names that were never found, and why.
+        n_readings: those of its longest series, samples aside.
+        is_imported: whether it was made from logs of other tools.
+        rank: its row in the table of all.
+    """
+
+    findings: tuple[Finding, ...]
+    answer: Answer
+    broken: tuple[Broken, ...]
+    missing: tuple[tuple[str, str], ...]
+    n_readings: int
+    is_imported: bool
+    rank: RankRow
+
+
+@dataclass(frozen=True)
 class JudgedRun:
-    """A run and, for each of its processes in order, what was found."""
+    """A run and, for each of its processes in order, what was found; ``judged`` is made where it is not given."""
 
     run: Run
     findings: tuple[tuple[Finding, ...], ...]
+    judged: tuple[Judged, ...] = ()
+
+    @functools.cached_property
+    def _each(self) -> tuple[Judged, ...]:
+        return self.judged or tuple(map(sum_up, self.run.processes, self.findings))
 
     @property
     def n_readings(self) -> int:
         """Readings of the longest series of any process, samples aside."""
-        return max(map(_n_readings, self.run.processes), default=0)
+        return max((one.n_readings for one in self._each), default=0)
 
     @property
     def is_imported(self) -> bool:
         """Whether the run was made from logs of other tools."""
-        return all(map(is_imported, self.run.processes))
+        return all(one.is_imported for one in self._each)
+
+    @property
+    def ranks(self) -> tuple[RankRow, ...]:
+        """The row of each process in the table of all."""
+        return tuple(one.rank for one in self._each)
 
     def answer(self) -> Answer:
         """What the run answers: that of the process that tells most."""
-        answers = {answer(*pair) for pair in zip(self.run.processes, self.findings, strict=True)}
+        answers = {one.answer for one in self._each}
         return next((one for one in _ORDER if one in answers), "too short")
 
     def broken(self) -> tuple[Broken, ...]:
         """The expectations that are broken at the end."""
-        return tuple(one for process in self.run.processes for one in _broken(process))
+        return tuple(broken for one in self._each for broken in one.broken)
 
     def missing(self) -> tuple[tuple[str, str], ...]:
         """Watched names that were never found, each once, and why."""
-        return tuple({w.name: w.missing for p in self.run.processes for w in p.watches.values() if w.missing}.items())
+        return tuple(dict(pair for one in self._each for pair in one.missing).items())
 
     def status(self) -> int:
         """0 clean, 1 leak or broken expectation, 2 a watched name was never found, 3 too short or not judged."""
@@ -94,8 +129,13 @@ def judge_run(path: str, *, workers: int | None = None, on: str = "") -> JudgedR
     Cost: 2 µs a record, and about 1 ms a series that moves.
     """
     with Progress("judging processes", len(find_recordings(path))) as progress:
-        run, found = load_and_reduce(path, judge_process, workers=workers, on=on, on_done=progress.update)
-    return JudgedRun(run, told_once(run.processes, found))
+        run, judged = load_and_reduce(
+            path, _judge_and_sum_up, workers=workers, on=on, on_done=progress.update, may_store=True
+        )
+    findings = told_once(run.processes, [one.findings for one in judged])
+    changed = zip(run.processes, judged, findings, strict=True)
+    final = tuple(one if one.findings == found else sum_up(process, found) for process, one, found in changed)
+    return JudgedRun(run, findings, final)
 
 
 def read_run(path: str | Path) -> Run:
@@ -111,6 +151,19 @@ def read_run(path: str | Path) -> Run:
 def judge_process(process: ProcessRun) -> tuple[Finding, ...]:
     """Judge one process by the threshold that it was recorded with."""
     return find_leaks(process, leak_threshold_mb=_threshold_mb(process))
+
+
+def sum_up(process: ProcessRun, findings: tuple[Finding, ...]) -> Judged:
+    """Return what is asked of a process whose findings are known."""
+    return Judged(
+        findings, answer(process, findings), tuple(_broken(process)),
+        tuple((watch.name, watch.missing) for watch in process.watches.values() if watch.missing),
+        _n_readings(process), is_imported(process), rank_row(process, findings),
+    )  # fmt: skip
+
+
+def _judge_and_sum_up(process: ProcessRun) -> Judged:
+    return sum_up(process, judge_process(process))
 
 
 def _threshold_mb(process: ProcessRun) -> float:

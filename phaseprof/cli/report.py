@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         emit(build_what_to_report(*main_findings(judged)).to_markdown().rstrip("\n"))
     elif args.json or not (args.html or args.png):
         with Progress("reporting", len(judged.run.processes)) as progress:
-            report = build_report(judged.run, judged.findings, progress=progress)
+            report = build_report(judged.run, judged.findings, ranks=judged.ranks, progress=progress)
         if args.json:
             emit_json(report.to_dict())
         else:
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 def _write_html(judged: JudgedRun, file: Path) -> None:
     from phaseprof.report.html import write_html
 
-    _write(file, lambda: write_html(judged.run, judged.findings, file))
+    _write(file, lambda: write_html(judged.run, judged.findings, file, judged.ranks))
 
 
 def _write_png(judged: JudgedRun, file: Path) -> None:

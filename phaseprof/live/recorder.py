@@ -28,8 +28,9 @@ from phaseprof.probes.process import StatmProbe, open_process_probe
 from phaseprof.probes.typeinfo import is_a
 from phaseprof.recording import format as fmt
 from phaseprof.recording.addresses import is_address
-from phaseprof.recording.folding import ANY_STATM, N_FIELDS, TAKEN_OVER, Row
+from phaseprof.recording.folding import ANY_STATM, N_FIELDS, Row
 from phaseprof.recording.model import ProcessRun
+from phaseprof.recording.nesting import TAKEN_OVER
 from phaseprof.recording.parts import AnyFile, Waiting
 from phaseprof.recording.sending import PART_BYTES, Staging
 from phaseprof.recording.writer import RecordWriter

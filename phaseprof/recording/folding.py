@@ -5,7 +5,7 @@ The same rows give the same series and charges however they are cut into batches
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar, Union
@@ -14,6 +14,19 @@ import numpy as np
 import numpy.typing as npt
 
 from phaseprof.recording import format as fmt
+from phaseprof.recording.nesting import (
+    MOST_STOOD_FOR,
+    OUTSIDE_ID,
+    TAKEN_OVER,
+    Floats,
+    Ints,
+    OpenVisit,
+    Rows,
+    Times,
+    Walk,
+    numbered,
+    walk_nested,
+)
 from phaseprof.recording.series import Series, Sums
 
 OUTSIDE = "(outside phases)"
@@ -22,18 +35,13 @@ PROCESS_METRICS = ("vms_bytes", "rss_bytes", "file_and_shm_bytes", "anonymous_by
 CHARGED = ("anonymous_bytes", "allocated_bytes", "active_bytes", "active_blocks")
 BUSY = "busy_ns"  # under which charges hold the time in a phase, what is nested in it included
 STATM_FIELDS = 7
-# The edge of a row that stands for no boundary: another thread takes over the lane's number, where nothing is open.
-TAKEN_OVER = 3
 _MOST_PAGES = 10**13  # times the largest page, bytes that still fit into 64 bits
 ANY_STATM = "0 0 0 0 0 0 0"  # a text like those beside it, so that all are parsed in one go
-_OUTSIDE_ID = -1
 
-# Label, edge, time, generation, items of one row; place of a row, weight, and the label of the visit around it.
-Step = tuple[int, int, int, int, float]
+# Place of a row, weight, and the label of the visit around it.
 Scaled = tuple[int, int, int]
 
 AnySeries = TypeVar("AnySeries", bound=Series)
-Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 # The fields of ``fmt.Point`` in their order: t, a, e, g, m (text as read, bytes or str), d, n, th.
 Row = tuple[
@@ -42,8 +50,6 @@ Row = tuple[
 
 
 N_FIELDS = 8
-# No visit stands for more: a file may say anything.
-MOST_STOOD_FOR = 1e9
 # The same fields for many rows.
 Fields = tuple[
     Sequence[int],
@@ -55,8 +61,6 @@ Fields = tuple[
     Sequence[float],
     Sequence[int],
 ]
-# An open visit: its label, when it was entered (ns), and for how many visits it stands.
-OpenVisit = tuple[int, int, int]
 
 
 class Column(NamedTuple):
@@ -152,21 +156,22 @@ class PointFolder:
     def fold_columns(self, fields: Fields, page_bytes: int) -> None:
         """As ``fold``, of the fields of many rows; no object is made for each row, which the collector would follow."""
         times, ids, edges, generations, texts, devices, items, lanes = fields
-        ordinals = np.array(generations, np.int64)
+        rows = Rows(
+            np.array(ids, np.int64), np.array(edges, np.int64), np.array(times, np.int64),
+            np.array(generations, np.int64), np.array(items, np.float64),
+        )  # fmt: skip
         columns = read_columns(texts, devices, page_bytes)
-        if TAKEN_OVER in edges:
-            is_boundary = np.array(edges, np.int64) != TAKEN_OVER
+        if TAKEN_OVER in rows.edges:
+            is_boundary = rows.edges != TAKEN_OVER
             columns = [column._replace(known=column.known & is_boundary) for column in columns]
-        self._fold_series(ids, edges, ordinals, columns)
+        self._fold_series(rows, columns)
         charged = [c for c in columns if c.metric.rpartition("/")[2] in CHARGED]
-        sampled = {number for number in dict.fromkeys(ids) if self._role(number) == "sample"}
+        sampled = {number for number in set(ids) if self._role(number) == "sample"}
         numbers = dict.fromkeys(lanes)
-        steps = zip(ids, edges, times, generations, items, strict=True)
         sums = _Sums()
         if len(numbers) == 1 and not sampled:
-            self._fold_lane(self._lane(lanes[0]), steps, ordinals, charged, sums)
+            self._fold_lane(self._lane(lanes[0]), rows, charged, sums)
         else:
-            every = list(steps)
             places: dict[int, list[int]] = {number: [] for number in numbers}
             for at, lane in enumerate(lanes):
                 places[lane].append(at)
@@ -174,7 +179,7 @@ class PointFolder:
                 kept = [at for at in own if ids[at] not in sampled] if sampled else own
                 if kept:
                     taken = [_take(column, kept) for column in charged]
-                    self._fold_lane(self._lane(number), [every[at] for at in kept], ordinals[kept], taken, sums)
+                    self._fold_lane(self._lane(number), rows.take(kept), taken, sums)
         for metric in sums.parts:
             self._charge(metric, sums)
 
@@ -189,32 +194,34 @@ class PointFolder:
         return label.role if label else "checkpoint"
 
     def _name(self, number: int) -> str:
-        if number == _OUTSIDE_ID:
+        if number == OUTSIDE_ID:
             return OUTSIDE
         label = self._labels.get(number)
         return label.name if label else f"label {number}"
 
     # --- series -----------------------------------------------------------------------------------------------------
 
-    def _fold_series(self, ids: Sequence[int], edges: Sequence[int], ordinals: Ints, columns: Sequence[Column]) -> None:
+    def _fold_series(self, rows: Rows, columns: Sequence[Column]) -> None:
         """Keep the last reading of each point in each generation."""
-        sides = np.array(edges, np.int64)
+        sides = rows.edges.copy()
         sides[(sides != fmt.ENTER) & (sides != fmt.EXIT)] = fmt.POINT
-        codes, first_at, code_of, n_rows = np.unique(
-            np.array(ids, np.int64) * 4 + sides, return_index=True, return_inverse=True, return_counts=True
-        )
-        for code, n in zip(codes.tolist(), n_rows.tolist(), strict=True):
+        codes, code_of = numbered(rows.ids * 4 + sides)
+        for code, n in zip(codes.tolist(), np.bincount(code_of).tolist(), strict=True):
             if code % 4 == fmt.POINT:
                 self.passed[code // 4] = self.passed.get(code // 4, 0) + n
-        names = [point_name(self._name(code // 4), code % 4, self._role(code // 4)) for code in codes.tolist()]
         # Series stand in the order in which the loop passes their points, not in that of labels.
         places: dict[str, int] = {}
-        for at in np.argsort(first_at).tolist():
-            places.setdefault(names[at], len(places))
-        place = np.array([places[name] for name in names], np.int64)[code_of]
-        order = np.argsort(place, kind="stable")
+        numbers: list[int] = []
+        for code in codes.tolist():
+            name = point_name(self._name(code // 4), code % 4, self._role(code // 4))
+            numbers.append(places.setdefault(name, len(places)))
+        place = np.array(numbers, np.int64)[code_of]
+        # Few bits are sorted by counting.
+        order = np.argsort(place.astype(np.uint16) if len(places) < 1 << 16 else place, kind="stable")
         # The readings of all points at once, since there may be as many points as rows.
-        tables = [(column.metric, *_newest(column, order, place, ordinals, len(places))) for column in columns]
+        tables = [
+            (column.metric, *_newest(column, order, place, rows.generations, len(places))) for column in columns
+        ]
         for at, name in enumerate(places):
             for metric, bounds, read_at, values in tables:
                 begin, end = bounds[at], bounds[at + 1]
@@ -225,23 +232,16 @@ class PointFolder:
 
     # --- charges ----------------------------------------------------------------------------------------------------
 
-    def _fold_lane(
-        self,
-        lane: Lane,
-        steps: Iterable[Step],
-        ordinals: Ints,
-        columns: Sequence[Column],
-        sums: _Sums,
-    ) -> None:
+    def _fold_lane(self, lane: Lane, rows: Rows, columns: Sequence[Column], sums: _Sums) -> None:
         """Charge what changed between one thread's boundaries to the phase that was innermost in between."""
-        owners, scaled = self._walk(lane, steps)
-        number_of = {
-            owner: sums.number_of(self._name(owner)) for owner in dict.fromkeys((*owners, *(one[2] for one in scaled)))
-        }
-        owned = np.array([number_of[owner] for owner in owners], np.int64)
-        at = np.array([one[0] for one in scaled], np.int64)
-        weights = np.array([one[1] for one in scaled], np.int64)
-        around = np.array([number_of[one[2]] for one in scaled], np.int64)
+        walk = self._walk(lane, rows)
+        self._add_times(walk.times)
+        self._add_outer(walk.around)
+        labels, label_of = numbered(np.concatenate((walk.owners, walk.outer)))
+        numbers = np.array([sums.number_of(self._name(label)) for label in labels.tolist()], np.int64)
+        every, n_rows = numbers[label_of], len(walk.owners)
+        owned, around = every[:n_rows], every[n_rows:]
+        ordinals, at, weights = rows.generations, walk.at, walk.weights
         last = lane.last
         lane.last = {}
         charged_last: dict[str, float] = {}
@@ -251,7 +251,7 @@ class PointFolder:
             delta, valid = values - before, known & was_known
             parts = sums.parts.setdefault(metric, [])
             parts.append((owned[valid], ordinals[valid], delta[valid]))
-            if scaled:
+            if at.size:
                 # A visit stands for those that were only counted: what they changed is charged to the phase around.
                 known_at = valid[at]
                 stretches, more = at[known_at], (delta[at] * (weights - 1))[known_at]
@@ -270,33 +270,35 @@ class PointFolder:
         if not owned.size:
             return
         first, span = int(ordinals.min()), int(ordinals.max() - ordinals.min()) + 1
-        keys, inverse = np.unique(owned * span + (ordinals - first), return_inverse=True)
         # Sums of whole bytes in float64 are exact below 8 PiB, so their order does not matter.
-        totals = np.bincount(inverse, weights=delta)
+        keys, totals = _sums_by(owned * span + (ordinals - first), delta)
         bounds = np.searchsorted(keys, np.arange(len(sums.names) + 1) * span).tolist()
         at = (first + keys % span).tolist()
         for name, begin, end in zip(sums.names, bounds, bounds[1:], strict=False):
             if end > begin:
                 series_of(self._charges, name, metric, Sums).extend(at[begin:end], totals[begin:end].tolist())
 
-    def _walk(self, lane: Lane, steps: Iterable[Step]) -> tuple[list[int], list[Scaled]]:
-        """Follow the phases that open and close.
+    def _walk(self, lane: Lane, rows: Rows) -> Walk:
+        """Follow the phases that open and close, all at once where each ends before the one around it does."""
+        turns = self._turns()
+        if not lane.strays and lane.bare is None:
+            walk = walk_nested(lane.stack, rows, turns)
+            if walk is not None:
+                lane.generation = int(rows.generations[-1])
+                return walk
+        return self._walk_each(lane, rows, turns)
 
-        Returns:
-            For each step the label that the time before it belongs to; and the steps that end a stretch of a visit
-            which stands for others as well.
-        """
+    def _walk_each(self, lane: Lane, rows: Rows, turns: set[int]) -> Walk:
         owners: list[int] = []
         scaled: list[Scaled] = []
         stack, strays, bare = lane.stack, lane.strays, lane.bare
         visits: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
         weighs = _weighs(stack)
         around: dict[tuple[int, int], None] = {}
-        point, enter, leave, none = fmt.POINT, fmt.ENTER, fmt.EXIT, _OUTSIDE_ID
-        turns = self._turns()
+        point, enter, leave, none = fmt.POINT, fmt.ENTER, fmt.EXIT, OUTSIDE_ID
         generation = lane.generation
         top = stack[-1][0] if stack else none
-        for number, edge, now, generation, items in steps:
+        for number, edge, now, generation, items in zip(*(column.tolist() for column in rows), strict=True):
             if strays and generation != lane.generation:
                 _drop_strays(lane)
                 top = stack[-1][0] if stack else none
@@ -329,37 +331,22 @@ class PointFolder:
                     top = stack[-1][0] if stack else none
                     around[number, top] = None
         lane.bare, lane.generation = bare, generation
-        self._add_times(visits)
-        self._add_outer(around)
-        return owners, scaled
+        at, weights, outer = np.array(scaled, np.int64).reshape(-1, 3).T
+        return Walk(np.array(owners, np.int64), at, weights, outer, _times(visits), around)
 
     def _turns(self) -> set[int]:
         """Labels of generations, which are no phases."""
         return {number for number, label in self._labels.items() if label.role == "generation"}
 
-    def _add_times(self, visits: Mapping[tuple[int, int, int], Sequence[int]]) -> None:
-        """Add up visits and time of phases, in all and by the generation of their end.
-
-        Args:
-            visits: label, generation and for how many each stands to the times of visits, ns.
-        """
-        busy: defaultdict[int, tuple[list[int], list[float]]] = defaultdict(lambda: ([], []))
-        spent: Counter[int] = Counter()
-        timed: Counter[int] = Counter()
-        for (number, generation, weight), times in visits.items():
-            ns = sum(times)
-            timed[number] += len(times)
-            spent[number] += ns
-            at, added = busy[number]
-            at.append(generation)
-            added.append(float(ns * weight))
-        for number, (at, added) in busy.items():
+    def _add_times(self, times: Mapping[int, Times]) -> None:
+        """Add up visits and time of phases, in all and by the generation of their end."""
+        for number, spent in times.items():
             name = self._name(number)
             totals = self._phases.setdefault(name, PhaseTotals())
-            totals.visits += timed[number]
-            totals.timed += timed[number]
-            totals.ns += spent[number]
-            series_of(self._charges, name, BUSY, Sums).extend(at, added)
+            totals.visits += spent.timed
+            totals.timed += spent.timed
+            totals.ns += spent.ns
+            series_of(self._charges, name, BUSY, Sums).extend(spent.generations, spent.added)
 
     def _add_outer(self, around: Iterable[tuple[int, int]]) -> None:
         """Take in pairs of a phase and the one directly around it."""
@@ -373,12 +360,33 @@ class PointFolder:
     def _give_back(self, owners: list[int], bare: tuple[int, int, dict[str, float]]) -> None:
         """What happened before a block belongs to what was open before it, which was nothing."""
         if owners:
-            owners[-1] = _OUTSIDE_ID
+            owners[-1] = OUTSIDE_ID
             return
         number, generation, charged = bare
         for metric, value in charged.items():
             series_of(self._charges, self._name(number), metric, Sums).put(generation, -value)
             series_of(self._charges, OUTSIDE, metric, Sums).put(generation, value)
+
+
+def _times(visits: Mapping[tuple[int, int, int], Sequence[int]]) -> dict[int, Times]:
+    """Add up the times of visits (ns), which stand by label, generation of their end and for how many each stands."""
+    found: dict[int, Times] = {}
+    for (number, generation, weight), times in visits.items():
+        ns, before = sum(times), found.get(number, Times(0, 0, [], []))
+        before.generations.append(generation)
+        before.added.append(float(ns * weight))
+        found[number] = before._replace(timed=before.timed + len(times), ns=before.ns + ns)
+    return found
+
+
+def _sums_by(keys: Ints, delta: Ints) -> tuple[Ints, Floats]:
+    """Return the keys that occur, rising, and the sum of what belongs to each."""
+    if int(keys.max()) < 4 * keys.size:
+        table = np.asarray(np.bincount(keys, weights=delta), np.float64)
+        found: Ints = np.flatnonzero(np.bincount(keys))
+        return found, table[found]
+    found, inverse = np.unique(keys, return_inverse=True)
+    return found, np.asarray(np.bincount(inverse, weights=delta), np.float64)
 
 
 def _newest(
@@ -413,7 +421,7 @@ def _weighs(stack: Sequence[OpenVisit]) -> bool:
 def _note_scaled(scaled: list[Scaled], stack: Sequence[OpenVisit], at: int) -> None:
     """Note that the time before step ``at`` belongs to a visit that stands for others, and which visit is around it."""
     if stack and stack[-1][2] > 1:
-        scaled.append((at, stack[-1][2], stack[-2][0] if len(stack) > 1 else _OUTSIDE_ID))
+        scaled.append((at, stack[-1][2], stack[-2][0] if len(stack) > 1 else OUTSIDE_ID))
 
 
 def _weight(items: float) -> int:

@@ -7,7 +7,7 @@ folder on another machine read the same numbers.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -19,12 +19,12 @@ from phaseprof.recording.folding import (
     N_FIELDS,
     OUTSIDE,
     PROCESS_METRICS,
-    TAKEN_OVER,
     PhaseTotals,
     PointFolder,
     point_name,
     series_of,
 )
+from phaseprof.recording.nesting import TAKEN_OVER
 from phaseprof.recording.series import Series, Sums
 
 __all__ = ["BUSY", "CHARGED", "OUTSIDE", "PROCESS_METRICS", "Generation", "PhaseTotals", "ProcessRun", "point_name"]
@@ -85,16 +85,16 @@ class ProcessRun:
         self.last_ns = 0
         self._pending: list[fmt.Point] = []
         self._folder = PointFolder(self.labels, self.series, self.charges, self.phases)
-        self._keep = {
-            fmt.Header: self._add_header, fmt.Label: self._add_label, fmt.GenerationBegin: self._add_begin,
-            fmt.GenerationEnd: self._add_end, fmt.Metrics: self._add_metrics, fmt.Watch: self._add_watch,
-            fmt.Note: self._add_note, fmt.Thread: self._add_thread, fmt.Visits: self._add_visits,
-        }  # fmt: skip
 
     @property
     def places(self) -> fmt.Places | None:
         """The newest look by place at all of the heap; where there is none, at what the program itself reaches."""
         return self.looks.get(True) or self.looks.get(False)
+
+    @property
+    def has_generations(self) -> bool:
+        """Whether it recorded any generation."""
+        return bool(self.generations)
 
     def add(self, record: fmt.Record) -> None:
         """Take in one record; unknown labels are tolerated, since a file may begin in the middle of a run."""
@@ -103,16 +103,20 @@ class ProcessRun:
     def extend(self, records: Sequence[fmt.Record]) -> None:
         """Take in many records, in order."""
         self.n_records += len(records)
-        pending = self._pending
+        pending, keep = self._pending, _KEEP
+        metrics: list[fmt.Metrics] = []
         for record in records:
-            if type(record) is fmt.Point:
-                pending.append(record)
-                continue
-            keep = self._keep.get(type(record))
-            if keep is not None:
-                keep(record)  # type: ignore[operator]  # the table maps each kind to its own method
+            kind = type(record)
+            if kind is fmt.Point:
+                pending.append(record)  # type: ignore[arg-type]  # the type was compared
+            elif kind is fmt.Metrics:
+                metrics.append(record)  # type: ignore[arg-type]
+            elif kind in keep:
+                keep[kind](self, record)
             else:
+                self._add_metrics(metrics)
                 self._add_plain(record)
+        self._add_metrics(metrics)
         if len(pending) >= _BATCH:
             self.fold()
 
@@ -140,8 +144,8 @@ class ProcessRun:
         elif isinstance(record, fmt.SnapshotTaken):
             self.fold()
             _append(self.snapshots, record)
-        elif isinstance(record, fmt.Cost):
-            self.cost = record
+        elif isinstance(record, fmt.Watch):
+            self.watches[record.name] = record
         elif isinstance(record, fmt.End):
             self.ended = record
 
@@ -171,7 +175,21 @@ class ProcessRun:
                 generation.items = None if record.items < 0 else record.items
                 return
 
-    def _add_metrics(self, record: fmt.Metrics) -> None:
+    def _add_metrics(self, records: list[fmt.Metrics]) -> None:
+        """Take in what was read once a generation and clear the list; many records of the same metrics at once."""
+        for alike in _alike(records) if len(records) > 1 else [records]:
+            for record in alike[:2]:  # a count has a series from its second reading on
+                self._add_figures(record)
+            rest = alike[2:]
+            if rest:
+                at, generations = rest[0].at, [record.g for record in rest]
+                columns = zip(*(record.v.values() for record in rest), strict=True)
+                for metric, values in zip(rest[0].v, columns, strict=True):
+                    self.series[at, metric].extend(generations, values)
+                self.last_ns = max(self.last_ns, *(record.t for record in rest))
+        records.clear()
+
+    def _add_figures(self, record: fmt.Metrics) -> None:
         self.last_ns = max(self.last_ns, record.t)
         known, at, generation = self.series, record.at, record.g
         for metric, value in record.v.items():
@@ -196,8 +214,8 @@ class ProcessRun:
             series.put(*self.first_counts.pop(key))
             series.put(generation, value)
 
-    def _add_watch(self, record: fmt.Watch) -> None:
-        self.watches[record.name] = record
+    def _add_cost(self, record: fmt.Cost) -> None:
+        self.cost = record
 
     def _add_note(self, record: fmt.Note) -> None:
         self.note(record.text)
@@ -274,6 +292,28 @@ class ProcessRun:
     def phase_names(self) -> list[str]:
         """Labels of phases and blocks in the order of their first use."""
         return [label.name for label in self.labels.values() if label.role in ("phase", "block")]
+
+
+def _alike(records: Sequence[fmt.Metrics]) -> Iterator[list[fmt.Metrics]]:
+    """Cut records into stretches in which each has the same metrics at the same point as the one before."""
+    alike: list[fmt.Metrics] = []
+    newest: tuple[str, tuple[str, ...]] | None = None
+    for record in records:
+        key = (record.at, tuple(record.v))
+        if key != newest and alike:
+            yield alike
+            alike = []
+        newest = key
+        alike.append(record)
+    yield alike
+
+
+# By kind, for those of which there are many; not in each object, which would then wait for the collector.
+_KEEP: dict[type, Callable[[ProcessRun, Any], None]] = {
+    fmt.Header: ProcessRun._add_header, fmt.Label: ProcessRun._add_label, fmt.GenerationBegin: ProcessRun._add_begin,
+    fmt.GenerationEnd: ProcessRun._add_end, fmt.Note: ProcessRun._add_note, fmt.Thread: ProcessRun._add_thread,
+    fmt.Visits: ProcessRun._add_visits, fmt.Cost: ProcessRun._add_cost,
+}  # fmt: skip
 
 
 def _append(events: list[T], event: T) -> None:

@@ -38,7 +38,11 @@ class Run:
     @property
     def main(self) -> ProcessRun:
         """The process to report first: the lowest rank that recorded generations, else the longest recording."""
-        return min(self.processes, key=lambda p: (not p.generations, p.header.rank if p.header else 0, -p.n_records))
+
+        def place(process: ProcessRun) -> tuple[bool, int, int]:
+            return not process.has_generations, process.header.rank if process.header else 0, -process.n_records
+
+        return min(self.processes, key=place)
 
 
 def load_run(path: str | Path) -> Run:
@@ -249,7 +253,7 @@ def _chunks(file: Path, offset: int) -> Iterator[tuple[int, bytes | None]]:
                         yield number, None
                         return
                     continue
-                lines = bytes(rest + block[:end])
+                lines = bytes(rest) + block[:end] if rest or end < len(block) else block
                 rest = bytearray(block[end:])
                 yield number, lines
                 number += lines.count(b"\n")

@@ -27,18 +27,19 @@ MAX_RANK_LINES = 32
 _LEAST_READINGS = 600
 
 
-def render_page(run: Run, findings: Sequence[Sequence[Finding]]) -> str:
+def render_page(run: Run, findings: Sequence[Sequence[Finding]], ranks: Sequence[RankRow] | None = None) -> str:
     """Return one HTML document that shows a run.
 
     Args:
         run: the run.
         findings: the findings of each of ``run.processes``, in the same order.
+        ranks: the row of each in the table, where they are made already.
 
     Raises:
         UsageError: there are not as many lists of findings as processes.
     Cost: 60 to 150 kB of text for a process; seconds for a million readings, which are thinned, extremes kept.
     """
-    ranks = build_report(run, findings, max_sections=0).ranks
+    ranks = build_report(run, findings, ranks=ranks, max_sections=0).ranks
     parts = _parts(run, findings, ranks)
     panels = [_panel(part) for part in parts]
     body = join(_banner(run, ranks, parts), *_overview(run, ranks, panels), *bodies(panels), footer())
@@ -51,13 +52,15 @@ def render_page(run: Run, findings: Sequence[Sequence[Finding]]) -> str:
     return document("phaseprof report", body, {"names": names, "charts": charts})
 
 
-def write_html(run: Run, findings: Sequence[Sequence[Finding]], path: Path) -> None:
+def write_html(
+    run: Run, findings: Sequence[Sequence[Finding]], path: Path, ranks: Sequence[RankRow] | None = None
+) -> None:
     """Write the page to a file.
 
     Raises:
         OSError: the file cannot be written.
     """
-    path.write_text(render_page(run, findings), encoding="utf-8")
+    path.write_text(render_page(run, findings, ranks), encoding="utf-8")
 
 
 def _parts(run: Run, findings: Sequence[Sequence[Finding]], ranks: Sequence[RankRow]) -> list[ProcessPart]:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from phaseprof.recording.model import ProcessRun
+from phaseprof.records import Finding
+from phaseprof.report.access import count_generations, memory_point, series_of
 from phaseprof.report.text import RULE_WIDTH, Column, Style, columns, elide, wrap
 from phaseprof.units import format_bytes, format_signed_bytes
 
@@ -25,6 +28,20 @@ class RankRow:
     growth_bytes: float | None
     n_leaks: int
     first_finding: str
+
+
+def rank_row(process: ProcessRun, findings: Sequence[Finding]) -> RankRow:
+    """Return the row of one process."""
+    process.fold()
+    h, ram = process.header, series_of(process, "rss_bytes", point=memory_point(process))
+    growth = None if ram is None else ram.last - ram.values[0]
+    leaks = sum(f.verdict == "leak" for f in findings)
+    first = findings[0] if findings else None
+    named = "" if first is None else " ".join(filter(None, (first.verdict, first.phase, first.subject or first.kind)))
+    return RankRow(
+        h.rank if h else 0, h.pid if h else 0, count_generations(process),
+        None if ram is None else ram.last, growth, leaks, named,
+    )  # fmt: skip
 
 
 def unlike_others(rows: Sequence[RankRow]) -> list[RankRow]:

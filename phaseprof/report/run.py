@@ -10,8 +10,8 @@ from phaseprof.progress import Progress
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run
 from phaseprof.records import Finding
-from phaseprof.report.access import count_generations, memory_point, series_of
-from phaseprof.report.ranks import RankRow, rank_lines
+from phaseprof.report.access import count_generations
+from phaseprof.report.ranks import RankRow, rank_lines, rank_row
 from phaseprof.report.summary import SummaryReport, build_summary
 from phaseprof.report.text import Report, Style, entry, join, section, to_plain
 from phaseprof.units import format_duration
@@ -113,6 +113,7 @@ def build_report(
     run: Run,
     findings: Sequence[Sequence[Finding]],
     *,
+    ranks: Sequence[RankRow] | None = None,
     max_sections: int = MAX_SECTIONS,
     progress: Progress | None = None,
 ) -> RunReport:
@@ -121,6 +122,7 @@ def build_report(
     Args:
         run: the run.
         findings: the findings of each of ``run.processes``, in the same order.
+        ranks: the row of each in the table, where they are made already.
         max_sections: processes reported in full, those with leaks first; the table covers every one.
         progress: told how many processes are done.
 
@@ -133,15 +135,15 @@ def build_report(
             "pass an empty list for a process without findings"
         )
     pairs = list(zip(run.processes, findings, strict=True))
-    ranks = tuple(_rank_row(process, found) for process, found in pairs)
-    order = sorted(range(len(pairs)), key=lambda at: (-ranks[at].n_leaks, at))
+    rows = tuple(rank_row(process, found) for process, found in pairs) if ranks is None else tuple(ranks)
+    order = sorted(range(len(pairs)), key=lambda at: (-rows[at].n_leaks, at))
     sections = []
     for done, at in enumerate(order[:max_sections]):
         if progress is not None:
             progress.update(done)
         process, found = pairs[at]
         sections.append(ProcessSection(_process_header(process), build_summary(process, found)))
-    return RunReport("" if run.path is None else str(run.path), ranks, tuple(sections))
+    return RunReport("" if run.path is None else str(run.path), rows, tuple(sections))
 
 
 def _process_header(process: ProcessRun) -> ProcessHeader:
@@ -155,16 +157,3 @@ def _process_header(process: ProcessRun) -> ProcessHeader:
     return ProcessHeader(
         h.rank, h.world_size, h.pid, h.host, tuple(h.argv), h.phaseprof, h.python, h.torch, *counts, notes
     )
-
-
-def _rank_row(process: ProcessRun, findings: Sequence[Finding]) -> RankRow:
-    process.fold()
-    h, ram = process.header, series_of(process, "rss_bytes", point=memory_point(process))
-    growth = None if ram is None else ram.last - ram.values[0]
-    leaks = sum(f.verdict == "leak" for f in findings)
-    first = findings[0] if findings else None
-    named = "" if first is None else " ".join(filter(None, (first.verdict, first.phase, first.subject or first.kind)))
-    return RankRow(
-        h.rank if h else 0, h.pid if h else 0, count_generations(process),
-        None if ram is None else ram.last, growth, leaks, named,
-    )  # fmt: skip

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaseprof.verdict.judgement import Shape
-from phaseprof.verdict.robust import ROUNDING, Floats, drift_test, theil_sen
+from phaseprof.verdict.robust import ROUNDING, Floats, drift_test, middle, theil_sen
 from phaseprof.verdict.shape import SLOWER, Outcome, halves, keeps_pace, laplace, trend_of_rate
 
 LEAST = 7  # readings: six rises in a row have a chance of 1 in 64
@@ -42,7 +42,7 @@ def judge_counter(x: Floats, y: Floats, early: float = 0.0) -> Outcome:
     pause, or the first missing rise of a series that rose by the same at every reading, it is *growing*, no leak yet.
     Smallest n: 7 for a leak, 3 for anything. Cost: O(n^2).
     """
-    unit = float(np.median(np.diff(x)))
+    unit = middle(np.diff(x))
     outcome = _judge_parts((x - x[0]) / unit, np.maximum.accumulate(y), early * unit)
     since = None if outcome.since is None else float(x[0]) + outcome.since * unit
     outcome = replace(outcome, since=since, begin=float(x[0]) + (outcome.begin or 0.0) * unit)
@@ -62,7 +62,7 @@ def _judge_parts(x: Floats, y: Floats, early: float) -> Outcome:
     rises = moves[moves > ROUNDING * float(np.ptp(y))]
     if len(rises) < LEAST - 1:
         return _judge(x, y, early)
-    usual = float(np.median(rises))
+    usual = middle(rises)
     leaps = np.where(moves > LEAP * usual, moves, 0.0)
     if not 0 < np.count_nonzero(leaps) <= FEW * len(rises) or leaps.sum() < MOST * float(np.ptp(y)):
         return _judge(x, y, early)
@@ -234,7 +234,7 @@ def _chance(x: Floats, y: Floats) -> float | None:
     if len(y) < LEAST:
         return None
     if len(rises) >= 6:
-        steps = np.minimum(np.diff(y), 3 * float(np.median(sizes)))
+        steps = np.minimum(np.diff(y), 3 * middle(sizes))
         drift = drift_test(np.concatenate(([0.0], np.cumsum(steps))))
         return max(0.5 ** len(rises), drift) if drift < 0.02 else None
     alike = sizes.max() <= 2 * sizes.min()

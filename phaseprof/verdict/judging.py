@@ -14,7 +14,7 @@ from phaseprof.verdict.counters import LEAST, is_counter, judge_counter, rise_in
 from phaseprof.verdict.ending import ending
 from phaseprof.verdict.judgement import Judgement
 from phaseprof.verdict.noise import judge_noisy
-from phaseprof.verdict.robust import Floats, theil_sen
+from phaseprof.verdict.robust import Floats, middle, theil_sen
 from phaseprof.verdict.sawtooth import judge_teeth
 from phaseprof.verdict.series import Bools, Series, make_series, thin, without_spikes
 from phaseprof.verdict.shape import Outcome
@@ -212,7 +212,7 @@ def _recent(n: int, begin: int, outcome: Outcome) -> int:
 
 def _level(y: Floats) -> float:
     """Median of the first tenth."""
-    return float(np.median(y[: max(1, len(y) // 10)]))
+    return middle(y[: max(1, len(y) // 10)])
 
 
 def _confidence(outcome: Outcome, n: int, slope: tuple[float, float, float]) -> float:

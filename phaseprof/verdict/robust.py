@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -16,6 +17,7 @@ WALK_5 = (-3.41049, -4.3904, -9.036, -45.374)  # response surface of the 5 % poi
 MAD_TO_SIGMA = 1.4826  # of a normal distribution
 ROUNDING = 2.0**-46  # of the range: differences below it are arithmetic, not growth
 MANY_VALUES = 10_000  # a threshold needs no more
+_KEPT_N = 256  # pairs of so many readings, as thinned series have, are kept: 64 KiB
 LARGEST_N = 4000  # 16 million pairs, 128 MB: beyond it the caller has to thin
 
 
@@ -38,9 +40,9 @@ def theil_sen(x: Floats, y: Floats) -> tuple[float, float, float]:
     Smallest n: 2 give a slope, 5 an interval that means anything. Cost: O(n^2); 300 points take about 3 ms.
     """
     _check(x, y, 2)
-    upper = np.triu_indices(len(x), 1)
-    slopes = np.sort((y[upper[1]] - y[upper[0]]) / (x[upper[1]] - x[upper[0]]))
-    slope = float(np.median(slopes))
+    later = _later(len(x))
+    slopes = np.sort((y - y[:, None])[later] / (x - x[:, None])[later])
+    slope = _middle(slopes)
     half = NORMAL_95 * math.sqrt(_variance_of_s(y, slope_removed=y - slope * x)) / 2
     middle = (len(slopes) - 1) / 2
     low = slopes[max(0, math.floor(middle - half))]
@@ -70,10 +72,10 @@ def mann_kendall(y: Floats, *, independent: bool = False) -> tuple[float, float]
     y = np.asarray(y, dtype=np.float64)
     x = np.arange(len(y), dtype=np.float64)
     _check(x, y, 2)
-    s = float(np.sum(np.triu(np.sign(y[None, :] - y[:, None]), 1)))
+    s = float(np.sum(np.sign(y - y[:, None])[_later(len(y))]))
     if s == 0:
         return 0.0, 1.0
-    trend = y if independent else float(np.median(_lag_slopes(y))) * x
+    trend = y if independent else middle(_lag_slopes(y)) * x
     variance = _variance_of_s(y, slope_removed=y - trend)
     z = (abs(s) - 1) / math.sqrt(variance)
     return s / (len(y) * (len(y) - 1) / 2), math.erfc(z / math.sqrt(2))
@@ -167,7 +169,33 @@ def median(values: Floats) -> float:
     """Return the median; of more than 10,000 values that of 10,000 drawn with a fixed seed, good to a percent."""
     if len(values) > MANY_VALUES:
         values = values[np.random.default_rng(0).integers(0, len(values), MANY_VALUES)]
-    return float(np.median(values))
+    return middle(values)
+
+
+def middle(values: Floats) -> float:
+    """Return the exact median, NaN of none or with a NaN among them.
+
+    Cost: 5 µs for 300 values; NumPy's own takes 25 µs, since it is made for arrays of any shape.
+    """
+    return _middle(np.sort(values))
+
+
+def _middle(rising: Floats) -> float:
+    n = len(rising)
+    if not n or math.isnan(rising[-1]):  # they are sorted to the end
+        return math.nan
+    half = n // 2
+    return float(rising[half]) if n % 2 else (float(rising[half - 1]) + float(rising[half])) / 2
+
+
+def _later(n: int) -> NDArray[np.bool_]:
+    """Return (n, n) flags: whether the second is later than the first."""
+    return _kept_later(n) if n <= _KEPT_N else ~np.tri(n, dtype=np.bool_)
+
+
+@functools.lru_cache(maxsize=8)
+def _kept_later(n: int) -> NDArray[np.bool_]:
+    return ~np.tri(n, dtype=np.bool_)
 
 
 def _check(x: Floats, y: Floats, least: int) -> None:

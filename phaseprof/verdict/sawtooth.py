@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaseprof.verdict.envelope import drops, is_toothed, lower_envelope, tooth_height
-from phaseprof.verdict.robust import Floats, median, theil_sen
+from phaseprof.verdict.robust import Floats, median, middle, theil_sen
 from phaseprof.verdict.series import SPIKE, Bools, Series, thin
 from phaseprof.verdict.shape import Outcome
 
@@ -106,7 +106,7 @@ def _as_floor(outcome: Outcome, x: Floats, y: Floats) -> Outcome:
         begin=None,
         since=outcome.since if rising else None,
         slope=theil_sen(*thin(x, y)),
-        limit=None if rising else float(np.median(y)),
+        limit=None if rising else middle(y),
     )
 
 
@@ -119,7 +119,7 @@ def _few(x: Floats, y: Floats, height: float) -> Outcome:
         moved = len(y) < 3 and rise > LOW * height
         if moved:
             return Outcome("growing", "sawtooth", since=float(x[0]), p=0.2, slope=slope)
-        return Outcome("sawtooth", "sawtooth", p=0.2, slope=slope, limit=float(np.median(y)))
+        return Outcome("sawtooth", "sawtooth", p=0.2, slope=slope, limit=middle(y))
     return Outcome("leak", "sawtooth", since=float(x[0]), p=0.5 ** (2 * len(steps)), slope=slope)
 
 

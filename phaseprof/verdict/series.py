@@ -135,4 +135,10 @@ def thin(x: Floats, y: Floats, most: int = MOST_POINTS) -> tuple[Floats, Floats]
     size = -(-len(x) // most)
     blocks = len(x) // size
     kept = slice(len(x) - blocks * size, None)
-    return np.median(x[kept].reshape(blocks, size), axis=1), np.median(y[kept].reshape(blocks, size), axis=1)
+    return _middles(x[kept].reshape(blocks, size)), _middles(y[kept].reshape(blocks, size))
+
+
+def _middles(blocks: Floats) -> Floats:
+    """Return the median of each row."""
+    rising, size = np.sort(blocks, axis=1), blocks.shape[1]
+    return (rising[:, (size - 1) // 2] + rising[:, size // 2]) / 2

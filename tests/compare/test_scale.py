@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phaseprof.analysis.scale import load_and_reduce, load_large_run
-from phaseprof.cli.judged import judge_run
+from phaseprof.analysis.scale import MOST_WHOLE, load_and_reduce, load_large_run
+from phaseprof.cli.judged import JudgedRun, judge_process, judge_run
 from phaseprof.errors import RecordingError
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run, load_run
 from phaseprof.recording.series import Series
+from phaseprof.recording.stored import StoredProcess
 from phaseprof.report.build import build_report
+from phaseprof.report.run import MAX_SECTIONS
 
 
 @settings(max_examples=1)
@@ -116,6 +118,42 @@ def test_findings_of_workers_are_those_of_one_process(tmp_path: Path) -> None:
     assert two.findings == one.findings
     assert (two.status(), two.broken(), two.n_readings) == (one.status(), one.broken(), one.n_readings)
     assert str(build_report(two.run, two.findings)) == str(build_report(one.run, one.findings))
+
+
+def test_many_processes_show_what_few_would_and_stay_on_disk(tmp_path: Path) -> None:
+    for rank in range(MOST_WHOLE + 2):
+        write_leaking(tmp_path / "run", rank)
+        write_rank(tmp_path / "run", rank, f"rank{rank}-pid{1000 + rank}")
+    whole = load_run(tmp_path / "run")
+    plain = JudgedRun(whole, tuple(judge_process(process) for process in whole.processes))
+
+    many = judge_run(str(tmp_path / "run"), workers=1)
+    table = [many.ranks, many.findings, many.status(), many.broken(), many.missing(), many.n_readings, many.is_imported]
+
+    assert table[:3] == [plain.ranks, plain.findings, plain.status()]
+    assert table[3:] == [plain.broken(), plain.missing(), plain.n_readings, plain.is_imported]
+    assert not any("series" in vars(process) for process in many.run.processes)
+    assert many.run.processes.index(many.run.main) == whole.processes.index(whole.main)
+    reports = [build_report(run.run, run.findings, ranks=run.ranks).to_dict() for run in (many, plain)]
+    assert reports[0] == reports[1]
+    assert sum("series" in vars(process) for process in many.run.processes) == MAX_SECTIONS
+    assert content(many.run) == content(whole)
+
+
+def test_a_process_on_disk_is_sent_as_little_and_knows_no_other_names(tmp_path: Path) -> None:
+    write_rank(tmp_path / "run", 3)
+    (process,) = load_run(tmp_path / "run").processes
+    file = tmp_path / "run" / "rank3-pid3.jsonl"
+
+    sent = pickle.loads(pickle.dumps(StoredProcess(process, [file])))
+
+    assert len(pickle.dumps(sent)) < 2000
+    assert not hasattr(sent, "no_such_name")
+    assert (sent.header, sent.n_records, sent.has_generations) == (process.header, process.n_records, True)
+    assert list(sent.series) == list(process.series)
+    file.unlink()
+    with pytest.raises(RecordingError, match="rank3-pid3"):
+        len(StoredProcess(process, [file]).generations)
 
 
 def test_parts_of_several_processes_are_read_by_workers(tmp_path: Path) -> None:

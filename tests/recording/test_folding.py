@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from phaseprof.recording import format as fmt
 from phaseprof.recording.folding import OUTSIDE, Row, parse_statm, read_columns
 from phaseprof.recording.model import ProcessRun
+from phaseprof.recording.nesting import Rows, walk_nested
 
 PAGE = 4096
 LABELS = [
@@ -268,3 +270,72 @@ def test_without_a_shared_size_there_is_no_anonymous_one() -> None:
 
     known = {column.metric: column.values.tolist() for column in columns if column.known.any()}
     assert known == {"vms_bytes": [100 * PAGE], "rss_bytes": [30 * PAGE]}
+
+
+# --- many boundaries at once -----------------------------------------------------------------------------------------
+
+# What happens next: a phase begins, the innermost one ends, a checkpoint is passed, or a generation ends and another
+# begins; which phase, for how many visits it stands, and how long it took.
+HAPPENINGS = st.lists(
+    st.tuples(st.integers(0, 7), st.sampled_from([1, 2, 4, 6]), st.sampled_from([-1.0, 1.0, 3.0]), st.integers(0, 9)),
+    min_size=100, max_size=260,
+)  # fmt: skip
+
+
+def nested_rows(happenings: Sequence[tuple[int, int, float, int]]) -> list[Row]:
+    """Rows of a program whose phases end in the order they should, and that passes checkpoints in phases only."""
+    rows: list[Row] = []
+    now, generation, stack = 0, 0, [1]
+
+    def put(label: int, edge: int, items: float = -1.0) -> None:
+        rows.append((now, label, edge, generation, statm(now % 41 + 9, now % 7), None, items, 0))
+
+    put(1, ENTER)
+    for what, label, weight, took in happenings:
+        now += took
+        if what < 3:
+            stack.append(label)
+            put(label, ENTER, weight)
+        elif what < 6 and len(stack) > 1:
+            put(stack.pop(), EXIT)
+        elif what == 6:
+            put(3, POINT)
+        elif what == 7:
+            put(0, EXIT)
+            generation += 1
+            put(0, ENTER)
+    return rows
+
+
+@given(HAPPENINGS, st.lists(st.integers(0, 260), max_size=3), st.lists(st.integers(0, 250), max_size=1))
+@settings(max_examples=60, deadline=None)
+def test_phases_at_once_are_as_one_by_one(
+    happenings: Sequence[tuple[int, int, float, int]], cuts: list[int], lost: list[int]
+) -> None:
+    rows = nested_rows(happenings)
+    for at in lost:
+        del rows[at : at + 1]
+    bounds = [0, *sorted(cuts), len(rows)]
+
+    one_by_one = process_of([[row] for row in rows])
+    at_once = process_of([rows[a:b] for a, b in pairwise(bounds)])
+
+    assert shown(at_once) == shown(one_by_one)
+    assert list(at_once.phases) == list(one_by_one.phases)
+    assert {name: p.inside for name, p in at_once.phases.items()} == {n: p.inside for n, p in one_by_one.phases.items()}
+
+
+def test_nested_phases_are_matched_without_following_each() -> None:
+    stack = [(1, 0, 1)]
+    rows = nested_rows([(0, 2, 3.0, 1), (6, 0, 0, 1), (3, 0, 0, 5)] * 60)[1:]
+    fields = list(zip(*rows, strict=True))
+    columns = Rows(*(np.array(fields[at], np.int64) for at in (1, 2, 0, 3)), np.array(fields[6], np.float64))
+
+    walk = walk_nested(stack, columns, {0})
+
+    assert walk is not None
+    assert walk.times[2] == (60, 360, [0], [1080.0])
+    assert stack == [(1, 0, 1)]
+    assert set(walk.around) == {(2, 1)}
+    stray = columns._replace(ids=np.where(np.arange(180) == 5, 4, columns.ids))
+    assert walk_nested(stack, stray, {0}) is None

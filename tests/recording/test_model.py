@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 
@@ -21,3 +26,31 @@ def test_a_look_after_the_program_dropped_its_memory_takes_the_place_of_none_tha
 
     assert process.places is not None
     assert process.places.g == 9
+
+
+# Metrics of one of a few kinds, with a watch in between.
+METRICS = st.lists(
+    st.tuples(st.integers(0, 5), st.sampled_from(["", "a", "ab", "ba", "cb"]), st.integers(0, 3)), max_size=40
+)  # fmt: skip
+
+
+@given(METRICS, st.integers(0, 40))
+@settings(max_examples=100, deadline=None)
+def test_metrics_taken_in_at_once_are_as_one_by_one(seen: Sequence[tuple[int, str, int]], cut: int) -> None:
+    names = {"a": "count/A", "b": "threads", "c": "watched/C"}
+    records = [
+        fmt.Metrics(t, g, {names[one]: float(value) for one in kind}) if kind else fmt.Watch("C", value)
+        for t, (g, kind, value) in enumerate(seen)
+    ]
+    at_once, one_by_one = ProcessRun(), ProcessRun()
+
+    at_once.extend(records[:cut])
+    at_once.extend(records[cut:])
+    for record in records:
+        one_by_one.add(record)
+
+    for process in (at_once, one_by_one):
+        process.series = {key: list(series) for key, series in process.series.items()}  # type: ignore[misc]
+    for name in ("series", "first_counts", "watches", "last_ns", "n_records"):
+        assert getattr(at_once, name) == getattr(one_by_one, name), name
+    assert list(at_once.series) == list(one_by_one.series)
