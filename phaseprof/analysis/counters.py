@@ -28,6 +28,7 @@ from phaseprof.analysis.placed import (
     companion,
     explain,
     explain_once,
+    is_log,
     is_measured,
     leaking_memory,
     measured_looks,
@@ -325,9 +326,9 @@ def explained_memory(process: ProcessRun, symptoms: Mapping[str, Symptom], horiz
         return []
     rest = _rest(process, told, symptoms, memory, horizon)
     owns_more = any(finding.kind == "autograd graph" for finding in found)  # memory that no look sees
-    if most < math.inf or rest is None or owns_more:
-        return found
-    return found if is_collected_in_time(process, memory.grown_by(process)) else [*found, rest]
+    is_whole = most < math.inf or rest is None or owns_more or is_collected_in_time(process, memory.grown_by(process))
+    every = found if is_whole or rest is None else [*found, rest]
+    return every if any(finding.verdict == "leak" for finding in every) else [f for f in found if not is_log(f)]
 
 
 def _rest(

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from statistics import median
 
-from phaseprof.analysis.causes import KIND_OF_TYPE, Cause, carries, join, normalised
+from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, Cause, carries, join, normalised
 from phaseprof.analysis.certainty import with_certainty
 from phaseprof.analysis.clock import by_the_clock
 from phaseprof.analysis.counters import counter_causes, explained_memory, is_explained
 from phaseprof.analysis.expectations import broken_expectations, expectation_finding
 from phaseprof.analysis.garbage import backing_tooth, is_sawtooth
-from phaseprof.analysis.limits import OBJECTS_BYTES, PLAIN_SHARE_PER_HOUR, Horizon
+from phaseprof.analysis.limits import OBJECTS_BYTES, Horizon
 from phaseprof.analysis.naming import (
     ALLOCATED,
     ITEM_BYTES,
@@ -30,6 +31,7 @@ from phaseprof.analysis.naming import (
     summarise,
     unmeasured_bytes,
 )  # fmt: skip
+from phaseprof.analysis.placed import as_log
 from phaseprof.analysis.since import Since, first_that_grew, named_since, since
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms, stands_in
 from phaseprof.analysis.throughput import find_slowdown
@@ -82,7 +84,7 @@ def find_leaks(
             finding = _finding(process, cause, symptoms, horizon, least_bytes)
             kept = trifles if _is_trifle(process, cause, symptoms, horizon, least_bytes) else found
             kept.append(finding)
-            if least_bytes is None and _is_lasting_log(cause, finding, horizon):
+            if least_bytes is None and _is_lasting_log(cause, finding, symptoms, horizon):
                 logs.append(finding)  # it accounts for memory that grows, and is no news
     leaks = [f for f in found if f.verdict == "leak"]
     counted = counter_causes(process, symptoms, found, horizon, trifles=trifles, explained=explained)
@@ -92,6 +94,8 @@ def find_leaks(
         counted = [f for f in counted if f.verdict != "plateau"]  # what has levelled off is no news beside a leak
     rest = [f for f in found if f.verdict == "filling" or (f.verdict != "leak" and not leaks)]
     rest = [f for f in rest if not is_explained(f, counted) and f not in logs]
+    if any(f.verdict == "leak" for f in (*leaks, *counted)):  # who looks for what fills memory is told of logs as well
+        rest += [as_log(f) for f in logs if not is_explained(f, counted)]
     tracked = [] if leaks else _told_once(_tracked(process, symptoms, leak_threshold_mb, horizon), counted, symptoms)
     named = {finding.subject for finding in [*leaks, *counted]}
     broken = [expectation_finding(process, one) for one in broken_expectations(process) if one.name not in named]
@@ -158,7 +162,7 @@ def _finding(
         advice=_advice(cause, kind, subject, holder),
         evidence=tuple(s.evidence for s in _most_telling(cause, main)),
     )  # fmt: skip
-    if verdict == "leak" and least_bytes is None and _is_lasting_log(cause, finding, horizon):
+    if verdict == "leak" and least_bytes is None and _is_lasting_log(cause, finding, symptoms, horizon):
         finding = replace(finding, verdict="growing")
     return replace(finding, summary=summarise(finding, rate) + _bound_text(cause))
 
@@ -171,10 +175,14 @@ def _advice(cause: Cause, kind: str, subject: str | None, holder: tuple[str, ...
     return advise(kind, subject, holder, container=found.container, length=found.length)
 
 
-def _is_lasting_log(cause: Cause, finding: Finding, horizon: Horizon) -> bool:
-    """Whether it is a list of numbers or text, as every training keeps of itself, that memory holds for days."""
-    is_log = finding.kind == "container" and cause.item in PLAIN_ITEMS
-    return is_log and not horizon.is_material(finding.bytes_slope, share=PLAIN_SHARE_PER_HOUR)
+def _is_lasting_log(cause: Cause, finding: Finding, symptoms: Mapping[str, Symptom], horizon: Horizon) -> bool:
+    """Whether it is a list of numbers or text, or of lists of such, that grows by no more than trainings keep."""
+    is_plain = cause.item in PLAIN_ITEMS or cause.item in CONTAINERS
+    is_log = is_plain and finding.kind == "container" and finding.bytes_slope > 0
+    grown = allocated_per_generation(symptoms)
+    beside = grown if math.isfinite(grown) else 0.0
+    main = cause.symptoms[finding.metric]
+    return is_log and not horizon.is_log_felt(finding.bytes_slope, main.judgement.since, beside=beside)
 
 
 def _breaks_more_and_more(process: ProcessRun, symptom: Symptom) -> bool:

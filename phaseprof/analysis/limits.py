@@ -13,13 +13,15 @@ from phaseprof.recording.model import ProcessRun
 
 # A leak that takes less than this share of what is left in an hour is negligible: memory lasts for 200 days.
 SHARE_PER_HOUR = 2e-4
-# The same for lists of numbers and lines of text, which every training keeps of itself: memory lasts for five days.
-# Chosen, not measured, and with programs in sight: losses kept as numbers, in a trainer that repaired its leak so, last
-# for 8 to 15 days; LeakBench's leaks of text and numbers are far faster.
-PLAIN_SHARE_PER_HOUR = 1 / 120
 # What a leak of objects must have come to so far, in bytes, and one that only a counter of memory shows, which caches
 # of any library move by some hundred kilobytes.
 OBJECTS_BYTES, COUNTER_BYTES = 16 * 1024.0, 1024 * 1024.0
+# For a log, numbers and text that every training keeps of itself: memory lasts for five days, a short run has kept no
+# more than caches take, and what leaks beside it ends the run before the log is a fiftieth of memory.  Chosen, not
+# measured, and with programs in sight: losses kept as numbers, in a trainer that repaired its leak so, last for 8 to 15
+# days, and statistics of ten kilobytes an epoch come to 600 KB in sixty quick ones; LeakBench's leaks of text and
+# numbers are far faster.
+LOG_SHARE_PER_HOUR, LOG_BYTES, LOG_PART = 1 / 120, COUNTER_BYTES, 0.02
 # What a reading that the recording keeps takes in the process: two slots of growing lists, a number and an ordinal.
 SLOTS_BYTES, NUMBERS_BYTES = 18.0, 56.0
 
@@ -60,6 +62,24 @@ class Horizon:
         left_s = self.seconds_left(bytes_per_generation)
         return left_s is None or share * left_s <= 3600
 
+    def is_log_felt(self, bytes_per_generation: float, since: int | None, *, beside: float = 0.0) -> bool:
+        """Whether a log grows by more than a training keeps of itself, by the hour, so far, and beside other leaks.
+
+        Args:
+            bytes_per_generation: its rate.
+            since: the generation in which it began to grow; ``None``: the first.
+            beside: bytes a generation by which memory leaks in all, where that is known.
+        """
+        return (
+            bytes_per_generation >= LOG_PART * beside
+            and self.so_far(bytes_per_generation, since) >= LOG_BYTES
+            and self.is_material(bytes_per_generation, share=LOG_SHARE_PER_HOUR)
+        )
+
+    def so_far(self, bytes_per_generation: float, since: int | None) -> float:
+        """Bytes that growth at this rate has come to since the generation in which it began."""
+        return bytes_per_generation * (self.newest + 1 - (since or 0))
+
     def is_felt(
         self, bytes_per_generation: float, since: int | None, *, least: float = OBJECTS_BYTES, metric: str = ""
     ) -> bool:
@@ -72,8 +92,7 @@ class Horizon:
             metric: the counter of memory that shows it, if that is all that does: it must have grown by twice as much
                 as the recording's own readings take.
         """
-        so_far = bytes_per_generation * (self.newest + 1 - (since or 0))
         if metric.endswith("_bytes"):
             own = SLOTS_BYTES + (0.0 if metric == "malloc_in_use_bytes" else NUMBERS_BYTES)
             least = max(least, 2 * own * self._n_readings)
-        return so_far >= least and self.is_material(bytes_per_generation)
+        return self.so_far(bytes_per_generation, since) >= least and self.is_material(bytes_per_generation)

@@ -287,6 +287,7 @@ _MOMENTS = ("after ", "before ", "end of ", "start of ")
 _BEGUN = {"children": "started", "threads": "started", "descriptors": "opened", "shared memory": "created"}
 # A verdict as a verb, of one thing and of several.
 _VERBS = {
+    "log": ("grows slowly", "grow slowly"),
     "leak": ("leaks", "leak"), "filling": ("fills up", "fill up"),
     "growing": ("is still rising, but too little to call a leak", "are still rising, but too little to call a leak"),
     "plateau": ("has levelled off", "have levelled off"), "sawtooth": ("goes up and down", "go up and down"),
@@ -305,9 +306,10 @@ def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = No
     Args:
         finding: all of it but the sentence.
         bytes_slope: what it grows by, in bytes a generation; 0 if not known.
-        known_as: a key of ``ADVICE`` that says what is known of it, where that is less than its kind.
+        known_as: a key of ``ADVICE`` that says what is known of it, where that is less than its kind; or "log".
     """
-    what, is_plural = _name_subject(finding, known_as)
+    is_log = known_as == "log"
+    what, is_plural = _name_subject(finding, None if is_log else known_as)
     begun = _BEGUN.get(finding.kind, "filled" if _is_one_container(finding) else "created")
     begun = "" if finding.kind == "fragmentation" else f" {begun}"  # what was freed there, nobody knows
     where = f"{begun} {phase_words(finding.phase)}" if finding.phase else ""
@@ -317,7 +319,7 @@ def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = No
     if known_as == "unseen":
         where = f" {phase_words(finding.phase)}" if finding.phase else ""
         return f"Memory grows{where}{rate}{since}; what holds it was not examined (budget){eta}"
-    return f"{what}{where} {_VERBS[finding.verdict][is_plural]}{rate}{since}{eta}"
+    return f"{what}{where} {_VERBS['log' if is_log else finding.verdict][is_plural]}{rate}{since}{eta}"
 
 
 def phase_words(phase: str) -> str:

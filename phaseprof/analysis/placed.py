@@ -14,7 +14,7 @@ import numpy as np
 
 from phaseprof.analysis.causes import CONTAINERS, GRAPH_NODE, KIND_OF_TYPE, MEMORY, TENSORS, is_plumbing, normalised
 from phaseprof.analysis.garbage import comes_to_much, waits_for_long, what_piles_up
-from phaseprof.analysis.limits import COUNTER_BYTES, OBJECTS_BYTES, PLAIN_SHARE_PER_HOUR, Horizon
+from phaseprof.analysis.limits import COUNTER_BYTES, OBJECTS_BYTES, Horizon
 from phaseprof.analysis.naming import PLAIN_ITEMS, advise, summarise
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom
@@ -77,7 +77,7 @@ class Share:
         bytes_slope: growth in bytes a generation, between the two looks.
         graphs_slope: tensors with a graph a generation; what their graphs save in C++ is not among the bytes.
         objects: type -> objects a generation that came, of those directly in the place and below it.
-        is_plain: a container of numbers or lines of text.
+        is_log: a container of numbers or lines of text, or of containers that hold nothing else.
         bound, length: capacity of the container at the place, and how many lie in it; -1 where it has none.
         was_rehashed: the table of a dict or a set is all that became larger, unless numbers or text came into it.
         came: objects of the most frequent type that came directly, in all; where nothing in Python leads to the place,
@@ -94,7 +94,7 @@ class Share:
     bytes_slope: float
     graphs_slope: float
     objects: Mapping[str, float]
-    is_plain: bool = False
+    is_log: bool = False
     bound: int = -1
     length: int = -1
     was_rehashed: bool = False
@@ -266,17 +266,26 @@ def _share(place: fmt.Place, since: int, turns: int, item_bytes: float | None = 
     for name, n, _ in (*place.direct, *place.inside):
         objects[name] = max(objects.get(name, 0.0), n / turns)
     slopes = place.bytes / turns, place.graphs / turns
-    is_plain = kind == "container" and bool(place.direct) and _short(place.direct[0][0]) in PLAIN_ITEMS
+    is_log = kind == "container" and _is_log(place)
     bound = -1 if _grows_in_its_items(place, since, turns, item_bytes) else place.bound
     rehashed = _was_rehashed(place)
     came = max((n for _, n, _ in (place.direct if holder else (*place.direct, *place.inside))), default=0)
     small = place.bytes - sum(n_bytes for name, _, n_bytes in place.inside if _short(name) in MEMORY)
     most, _, its_bytes = max(place.inside, key=lambda row: row[2], default=("", 0, 0))
     return Share(
-        kind, subject, type_name, holder, *slopes, objects, is_plain, bound, place.length, rehashed, came,
+        kind, subject, type_name, holder, *slopes, objects, is_log, bound, place.length, rehashed, came,
         small_slope=small / turns, heaviest=most if its_bytes >= MOSTLY * place.bytes else "",
         is_namespace=place.type == "module",
     )  # fmt: skip
+
+
+def _is_log(place: fmt.Place) -> bool:
+    """Whether nothing came but numbers and text, in containers or not.
+
+    Example: a dict that gains a list of numbers in each epoch.  Numbers are charged to the container that holds them.
+    """
+    came = [_short(name) for name, n, _ in (*place.direct, *place.inside) if n]
+    return bool(came) and all(name in PLAIN_ITEMS or name in CONTAINERS for name in came)
 
 
 def _holder(steps: Sequence[str]) -> tuple[str, ...]:
@@ -341,7 +350,23 @@ def explain(
         chosen = [replace(heaviest, bytes_slope=heaviest.bytes_slope + left), *(s for s in chosen if s != heaviest)]
     elif left >= MOSTLY * memory.rate and (kept := _kept_nodes(process, memory)) is not None:
         chosen.append(replace(kept, bytes_slope=left))
-    return [_finding(process, memory, share, horizon, phase) for share in chosen if _is_felt(share, memory, horizon)]
+    felt = [share for share in chosen if _is_felt(share, memory, horizon)]
+    logs = [share for share in felt if share.is_log and not _is_felt_log(share, memory, horizon)]
+    return [
+        *(_finding(process, memory, share, horizon, phase) for share in felt if share not in logs),
+        *(as_log(_finding(process, memory, share, horizon, phase)) for share in logs),
+    ]
+
+
+def as_log(finding: Finding) -> Finding:
+    """Say of what grows in a log that it grows slowly: no leak, and news only beside one."""
+    finding = replace(finding, verdict="growing", eta_s=None)
+    return replace(finding, summary=summarise(finding, finding.bytes_slope, known_as="log"))
+
+
+def is_log(finding: Finding) -> bool:
+    """Whether a finding of ``explain`` is of a log that grows slowly."""
+    return finding.verdict == "growing" and finding.kind == "container"
 
 
 def _with_their_storages(every: Sequence[Share]) -> list[Share]:
@@ -388,6 +413,8 @@ def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: s
     share = None if best is None else replace(best, bytes_slope=memory.rate, objects={})  # how many came is not known
     if share is None or not _is_felt(share, memory, horizon):
         return None
+    if share.is_log and not _is_felt_log(share, memory, horizon):
+        return None
     found = _finding(process, memory, share, horizon, phase)
     once = Certainty(subject="seen once", holder="seen once" if share.holder else "not known")
     text = f"{found.summary}; named from a single look at the end: {where}"
@@ -425,9 +452,11 @@ def _is_felt(share: Share, memory: Memory, horizon: Horizon) -> bool:
     least = OBJECTS_BYTES if share.kind != "container" else CONTAINERS_BYTES
     if memory.symptom.key == "python_blocks":  # code and caches of libraries move it in any short run
         least = COUNTER_BYTES
-    if share.is_plain and not horizon.is_material(share.bytes_slope, share=PLAIN_SHARE_PER_HOUR):
-        return False
     return horizon.is_felt(share.bytes_slope, memory.symptom.judgement.since, least=least)
+
+
+def _is_felt_log(share: Share, memory: Memory, horizon: Horizon) -> bool:
+    return horizon.is_log_felt(share.bytes_slope, memory.symptom.judgement.since, beside=memory.rate)
 
 
 def _finding(process: ProcessRun, memory: Memory, share: Share, horizon: Horizon, phase: str | None) -> Finding:

@@ -182,7 +182,7 @@ def test_threads_do_not_join_objects_of_any_type() -> None:
 def test_a_registry_of_the_standard_library_is_no_leak_beside_its_threads(module: str, n_findings: int) -> None:
     key = "container/set@7f"
     steps = (f"module {module}._locks (set, 61)",)
-    place = held(key, steps, item="set", container="builtins.set", length=61, each=9**6)
+    place = held(key, steps, item="set", container="builtins.set", length=61, each=9**7)
 
     found = find_leaks(record({"threads": rising(3), key: rising(3)}, [place]))
 

@@ -214,28 +214,32 @@ def test_a_collection_of_what_lay_there_before_takes_no_leak_back(
 def test_an_estimate_in_proportion_with_memory_in_use_stands(in_use: float, is_told: bool) -> None:
     """6,000 bytes a generation: little enough that the counters may have missed some of it."""
     key = "count/builtins.dict"
-    holder = held(key, item="dict", each=3_000)
+    holder = held(key, item="app.Row", each=3_000)
     process = record({key: rising(2), "malloc_in_use_bytes": rising(in_use, 1e8)}, [holder])
 
     assert any(f.metric == key for f in find_leaks(process)) is is_told
 
 
-@pytest.mark.parametrize(("item", "free_gib", "verdicts"), [
-    ("float", 23, []), ("", 23, []), ("float", 4, ["leak"]), ("app.Episode", 23, ["leak"]),
+@pytest.mark.parametrize(("item", "kib", "free_gib", "beside", "verdicts"), [
+    ("float", 60, 30, 0, []), ("", 60, 30, 0, []), ("list", 60, 30, 0, []),  # memory lasts for six days
+    ("float", 60, 20, 0, ["leak"]), ("list", 60, 20, 0, ["leak"]), ("app.Episode", 60, 30, 0, ["leak"]),
+    ("float", 12, 4, 0, []), ("builtins.list", 12, 4, 0, []),  # 240 KiB so far
+    ("float", 60, 20, 1e6, ["leak"]), ("float", 60, 20, 1e7, []),  # 6 % of what memory grows by, and 0.6 %
 ])  # fmt: skip
-def test_a_log_of_numbers_is_told_only_if_memory_ends_within_days(
-    item: str, free_gib: int, verdicts: list[str]
+def test_a_log_is_a_leak_if_memory_ends_within_days_it_came_to_something_and_nothing_fills_memory_before(
+    item: str, kib: int, free_gib: int, beside: float, verdicts: list[str]
 ) -> None:
-    """12 KiB in each second, as losses kept with ``.item()`` come to."""
+    """Some KiB in each second, as losses kept with ``.item()`` come to."""
     key = "container/list@7f"
     steps = ("trainer (Trainer)", ".losses (list, 3,840)", f"[-1] {item}")
     holder = held(key, steps, item=item, each=3840 * 64, length=3840)
-    process = record({key: rising(192), "available_bytes": free_gib * 2.0**30}, [holder])
+    in_use = {"malloc_in_use_bytes": rising(beside, 1e8)} if beside else {}
+    process = record({key: rising(16 * kib), "available_bytes": free_gib * 2.0**30, **in_use}, [holder])
     for g in range(LAST + 1):
         process.add(fmt.GenerationBegin(g * 10**9, g, g))
         process.add(fmt.GenerationEnd((g + 1) * 10**9, g, 1.0, -1.0))
 
-    assert [f.verdict for f in find_leaks(process)] == verdicts
+    assert [f.verdict for f in find_leaks(process) if f.metric == key and f.verdict == "leak"] == verdicts
 
 
 # --- bounds -----------------------------------------------------------------------------------------------------------

@@ -145,9 +145,24 @@ def test_a_small_leak_of_pythons_own_is_told_beside_a_large_one() -> None:
     looks = fmt.Places(0, LAST, LAST - 10, MIB, [small])
     process = record({"malloc_in_use_bytes": rising(MIB, 1e8), "python_blocks": rising(60)}, [looks])
 
-    assert [(f.kind, *f.holder) for f in find_leaks(process, least_bytes=None)] == [
-        ("container", "module __main__.names (list)"), ("native",),
+    assert [(f.verdict, f.kind, *f.holder) for f in find_leaks(process, least_bytes=None)] == [
+        ("leak", "native"), ("growing", "container", "module __main__.names (list)"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "is_log"), [("float", True), ("str", True), ("app.Row", False)])
+def test_statistics_in_lists_in_a_dict_are_a_log_that_grows_slowly(what: str, is_log: bool) -> None:
+    stats = place(
+        10 * 10_000, steps=["module __main__.trainer (Trainer)", ".stats (dict, 60)"],
+        direct=(("builtins.list", 10, 90_000),), inside=(("builtins.list", 10, 60_000), (what, 300, 30_000)),
+    )  # fmt: skip
+    looks = fmt.Places(0, LAST, LAST - 10, MIB, [stats, place(10 * MIB)])
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8), "python_blocks": rising(200)}, [looks])
+
+    told = {f.holder[-1]: (f.verdict, "grow slowly" in f.summary) for f in find_leaks(process)}
+
+    assert told[ROLLOUTS[-1]] == ("leak", False)
+    assert told[".stats (dict, 60)"] == (("growing", True) if is_log else ("leak", False))
 
 
 def test_a_single_look_names_where_about_as_much_lies_as_memory_grew_by() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import re
 from pathlib import Path
@@ -74,6 +75,7 @@ def test_001_04_lists_dicts_arrays_and_tensors(profiler: Profiler) -> None:
         common = profiler.log_memory("baseline", show_objects=True).to_dict()["common"]
         return {one["name"]: one["count"] for one in common}  # type: ignore[union-attr, index]
 
+    gc.collect()  # what another test left would be collected in between
     before = counts()
     lists, dicts = [[n] for n in range(3_000)], [{"n": [n]} for n in range(2_000)]
     arrays, tensors = [np.zeros(3) for _ in range(1_000)], [torch.zeros(3) for _ in range(500)]
