@@ -6,20 +6,22 @@ import functools
 import gc
 import multiprocessing
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import TypeVar
 
 from phaseprof.analysis.engines import map_on
-from phaseprof.recording.addresses import File, fetched
+from phaseprof.recording.addresses import File, fetched_in_turn
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run, find_recordings, load_files, load_run, put_in_order, size_of, where_of
 from phaseprof.recording.stored import StoredProcess
 
 T = TypeVar("T")
-Loading = Callable[[Sequence[File]], list[tuple[ProcessRun, T]]]
+# The files of one recording; and what is made of many, each with its processes.
+Group = Sequence[File]
+Work = Callable[[Sequence[Group]], list[list[tuple[ProcessRun, T]]]]
 
 # What reading and judging takes, measured by benchmarks/bench_scale.py on a core of a small virtual machine.
 S_A_BYTE = 25e-9
@@ -81,61 +83,53 @@ def load_and_reduce(
     groups = find_recordings(path)
     if not groups:
         load_run(path)  # which says what is wrong
-    work = functools.partial(_load_group, reduce=reduce, store=may_store and len(groups) > MOST_WHOLE)
-    pairs = _on_cluster(on, groups, work, on_done) if on else _on_cores(groups, work, workers, on_done)
+    every, store = list(groups.values()), may_store and len(groups) > MOST_WHOLE
+    work = functools.partial(_load_groups, reduce=reduce, store=store)
+    pairs = _on_cluster(on, every, work, on_done) if on else _on_cores(every, work, workers, on_done)
     if pairs is None:
-        pairs = _flat(map(work, groups.values()), on_done)
+        pairs = _flat(_load_in_turn(every, reduce=reduce, store=store), on_done)
     pairs = put_in_order(pairs, lambda pair: pair[0])
     return Run(where_of(path), [process for process, _ in pairs]), [made for _, made in pairs]
 
 
 def _on_cluster(
-    engine: str,
-    groups: Mapping[str, Sequence[File]],
-    load: Loading[T],
-    on_done: Callable[[int], None] | None,
+    engine: str, groups: Sequence[Group], work: Work[T], on_done: Callable[[int], None] | None
 ) -> list[tuple[ProcessRun, T]]:
-    work = functools.partial(_load_groups, load=load)
-    every = list(groups.values())
-    shares = [every[at : at + _GROUPS_A_TASK] for at in range(0, len(every), _GROUPS_A_TASK)]
-    done = (group for share in map_on(engine, work, shares) for group in share)
+    done = (group for share in map_on(engine, work, _shares(groups, _GROUPS_A_TASK)) for group in share)
     return _flat(done, on_done)
 
 
 def _on_cores(
-    groups: Mapping[str, Sequence[File]],
-    load: Loading[T],
-    workers: int | None,
-    on_done: Callable[[int], None] | None,
+    groups: Sequence[Group], work: Work[T], workers: int | None, on_done: Callable[[int], None] | None
 ) -> list[tuple[ProcessRun, T]] | None:
     n_workers = min(_n_workers(groups) if workers is None else workers, len(groups))
-    return _in_workers(groups, load, n_workers, on_done) if n_workers > 1 else None
+    return _in_workers(groups, work, n_workers, on_done) if n_workers > 1 else None
+
+
+def _shares(groups: Sequence[Group], n: int) -> list[Sequence[Group]]:
+    return [groups[at : at + n] for at in range(0, len(groups), n)]
 
 
 def _nothing(process: ProcessRun) -> None:
     """Make nothing of a process: the run itself is what is wanted."""
 
 
-def _n_workers(groups: Mapping[str, Sequence[File]]) -> int:
-    n_bytes = sum(size_of(file) for files in groups.values() for file in files)
+def _n_workers(groups: Sequence[Group]) -> int:
+    n_bytes = sum(size_of(file) for files in groups for file in files)
     if n_bytes * S_A_BYTE + len(groups) * S_A_PROCESS < LARGE_S:
         return 1
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _in_workers(
-    groups: Mapping[str, Sequence[File]],
-    load: Loading[T],
-    n_workers: int,
-    on_done: Callable[[int], None] | None,
+    groups: Sequence[Group], work: Work[T], n_workers: int, on_done: Callable[[int], None] | None
 ) -> list[tuple[ProcessRun, T]] | None:
     """Return each process with its result; ``None`` where this machine or program does not allow workers."""
-    work = functools.partial(_load_group_alone, load=load)
-    chunk = max(1, min(8, len(groups) // (4 * n_workers)))
+    shares = _shares(groups, max(1, min(_GROUPS_A_TASK, len(groups) // (4 * n_workers))))
     try:
         context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(n_workers, mp_context=context, initializer=_start_worker) as pool:
-            return _flat(pool.map(work, groups.values(), chunksize=chunk), on_done)
+        with ProcessPoolExecutor(n_workers, mp_context=context, initializer=gc.freeze) as pool:
+            return _flat((group for share in pool.map(work, shares) for group in share), on_done)
     except (BrokenProcessPool, ImportError, OSError):
         # No semaphores, no room for a process, or a main module that cannot be imported: slower is better than not.
         return None
@@ -150,23 +144,24 @@ def _flat(groups: Iterator[list[T]], on_done: Callable[[int], None] | None) -> l
     return found
 
 
-def _start_worker() -> None:
-    # Reading makes a hundred thousand objects of which none dies: collections in between find nothing and cost a tenth
-    # of the time. A worker lives for this work only, so it can choose when.
-    gc.freeze()
+def _load_groups(
+    groups: Sequence[Group], *, reduce: Callable[[ProcessRun], T], store: bool
+) -> list[list[tuple[ProcessRun, T]]]:
+    # Reading makes a hundred thousand objects, which die with their process: collections in between find nothing, and
+    # cost a tenth of the time.
+    is_on = gc.isenabled()
     gc.disable()
+    try:
+        return list(_load_in_turn(groups, reduce=reduce, store=store))
+    finally:
+        gc.collect()
+        if is_on:
+            gc.enable()
 
 
-def _load_group_alone(files: Sequence[File], *, load: Loading[T]) -> list[tuple[ProcessRun, T]]:
-    gc.collect()  # models of the processes before this one: each refers to itself
-    return load(files)
-
-
-def _load_groups(groups: Sequence[Sequence[File]], *, load: Loading[T]) -> list[list[tuple[ProcessRun, T]]]:
-    return [load(files) for files in groups]
-
-
-def _load_group(files: Sequence[File], *, reduce: Callable[[ProcessRun], T], store: bool) -> list[tuple[ProcessRun, T]]:
-    with fetched(files) as local:
+def _load_in_turn(
+    groups: Sequence[Group], *, reduce: Callable[[ProcessRun], T], store: bool
+) -> Iterator[list[tuple[ProcessRun, T]]]:
+    for files, local in zip(groups, fetched_in_turn(groups), strict=True):
         pairs = [(process, reduce(process)) for process in load_files(local)]
-    return [(StoredProcess(process, files), made) for process, made in pairs] if store else pairs
+        yield [(StoredProcess(process, files), made) for process, made in pairs] if store else pairs

@@ -6,12 +6,15 @@ import contextlib
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Union
 
 from phaseprof.errors import MissingExtra, RecordingError
 
+# Recordings that are fetched at once: enough that waiting for the first byte of each is no matter.
+_GROUPS_AT_ONCE = 4
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+(?:::[^:]*)*://")
 
 
@@ -74,16 +77,46 @@ def fetched(files: Sequence[File]) -> Iterator[list[Path]]:
     Raises:
         MissingExtra, RecordingError: as ``list_files``.
     """
-    remote = [file for file in files if isinstance(file, RemoteFile)]
-    if not remote:
-        yield [file for file in files if isinstance(file, Path)]
+    with contextlib.ExitStack() as stack:
+        yield _fetch([files], stack)[0]
+
+
+def fetched_in_turn(groups: Sequence[Sequence[File]]) -> Iterator[list[Path]]:
+    """Yield files of this machine for each group: the same ones, or copies that are gone some groups later.
+
+    What is far away is fetched some groups at a time, all their files at once, and the next ones while the caller is
+    busy with these.
+
+    Raises:
+        MissingExtra, RecordingError: as ``list_files``.
+    """
+    if not any(isinstance(file, RemoteFile) for files in groups for file in files):
+        yield from (_fetch([files], contextlib.ExitStack())[0] for files in groups)
         return
-    with tempfile.TemporaryDirectory(prefix="phaseprof-") as folder:
-        copies = [Path(folder) / file.name for file in remote]
-        with _said_in_one_line(remote[0].address):
-            system, _ = open_address(remote[0].address)
-            system.get([file.address for file in remote], [str(copy) for copy in copies])
-        yield copies
+    batches = [groups[at : at + _GROUPS_AT_ONCE] for at in range(0, len(groups), _GROUPS_AT_ONCE)]
+    stacks = [contextlib.ExitStack() for _ in batches]
+    with contextlib.ExitStack() as every, ThreadPoolExecutor(1) as pool:
+        for stack in stacks:
+            every.push(stack)
+        ahead = pool.submit(_fetch, batches[0], stacks[0])
+        for at, stack in enumerate(stacks):
+            local = ahead.result()
+            if at + 1 < len(batches):
+                ahead = pool.submit(_fetch, batches[at + 1], stacks[at + 1])
+            yield from local
+            stack.close()
+
+
+def _fetch(groups: Sequence[Sequence[File]], stack: contextlib.ExitStack) -> list[list[Path]]:
+    """Return files of this machine for each group; copies go when the stack is closed."""
+    remote = [file for files in groups for file in files if isinstance(file, RemoteFile)]
+    if not remote:
+        return [[file for file in files if isinstance(file, Path)] for files in groups]
+    folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phaseprof-")))
+    with _said_in_one_line(remote[0].address):
+        system, _ = open_address(remote[0].address)
+        system.get([file.address for file in remote], [str(folder / file.name) for file in remote])
+    return [[folder / file.name for file in files] for files in groups]
 
 
 @contextlib.contextmanager

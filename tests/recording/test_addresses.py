@@ -12,8 +12,9 @@ import phaseprof
 from phaseprof.analysis.scale import load_and_reduce
 from phaseprof.cli.judged import judge_run
 from phaseprof.errors import MissingExtra, RecordingError, UsageError
-from phaseprof.recording.addresses import is_address
+from phaseprof.recording.addresses import fetched_in_turn, is_address
 from phaseprof.recording.model import ProcessRun
+from phaseprof.recording.reader import find_recordings
 
 fsspec = pytest.importorskip("fsspec", reason="comes with torch")
 
@@ -106,3 +107,26 @@ def test_a_file_system_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) ->
 def test_an_engine_that_is_none(recorded: Path) -> None:
     with pytest.raises(UsageError, match=r"--on must be ray, .* \(got 'spark'\)"):
         load_and_reduce(recorded, n_records, on="spark")
+
+
+def test_many_recordings_are_fetched_some_at_a_time(
+    recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    system = fsspec.filesystem("memory")
+    first = min(recorded.iterdir()).read_bytes()
+    for number in range(11):
+        system.pipe_file(f"/team/many/rank{number}-pid7.jsonl", first)
+    groups = list(find_recordings("memory://team/many").values())
+    there = []
+
+    for files in fetched_in_turn(groups):
+        assert [file.read_bytes() for file in files] == [first]
+        there.append(sum(1 for _ in (tmp_path / "temporary").glob("*/*")))
+    system.store.clear()
+    system.pseudo_dirs[:] = [""]
+
+    assert len(there) == 11
+    assert max(there) <= 8  # those in hand, and those that are fetched meanwhile
+    assert list((tmp_path / "temporary").iterdir()) == []
