@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from phaseprof.analysis.limits import COUNTER_BYTES, Horizon
+from phaseprof.analysis.limits import Horizon
 from phaseprof.analysis.symptoms import AT, ENOUGH, find_symptoms, n_votes, voting_series
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
@@ -63,7 +63,7 @@ def _grows_unjudged(process: ProcessRun) -> bool:
         return False
     judgement, is_brief = symptom.judgement, len(symptom.evidence.values) < ENOUGH
     grows = judgement.verdict == "leak" or (judgement.verdict == "growing" and is_brief)
-    return grows and horizon.is_felt(judgement.slope, judgement.since, least=COUNTER_BYTES, metric=symptom.key)
+    return grows and horizon.is_felt(judgement.slope, judgement.since, metric=symptom.key)
 
 
 def _span(series: Series) -> int:

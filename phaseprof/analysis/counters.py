@@ -17,7 +17,7 @@ from phaseprof.analysis.causes import KIND_OF_TYPE
 from phaseprof.analysis.compare_series import Floats, Side, interval_changes
 from phaseprof.analysis.garbage import find_dead, is_collected_in_time, is_frozen
 from phaseprof.analysis.intervals import nearest_phase
-from phaseprof.analysis.limits import COUNTER_BYTES, Horizon
+from phaseprof.analysis.limits import FELT_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
 from phaseprof.analysis.naming import ALLOCATED, advise, counted_phase, summarise
 from phaseprof.analysis.placed import (
@@ -70,6 +70,8 @@ COUNTED_BYTES = 32 * 1024.0
 PART_OF_HOST = 2.5
 # Generations followed at all their boundaries by which a counter is believed about its phase.
 FOLLOWED_ENOUGH = 3
+# What pins freed memory may be little: one object in each page of it keeps them all.
+PINS_BYTES = 0.0
 # Of what private memory changes by in all phases, the part of the one that brings it.
 CLEAR = 0.75
 
@@ -80,7 +82,7 @@ def counter_causes(
     known: Sequence[Finding],
     horizon: Horizon,
     *,
-    trifles: Sequence[Finding] = (),
+    negligible: Sequence[Finding] = (),
     explained: Sequence[Finding] = (),
 ) -> list[Finding]:
     """Return findings that begin with a counter, each joined with the objects that come with it.
@@ -90,7 +92,7 @@ def counter_causes(
         symptoms: all of its judged series.
         known: findings about objects, of any verdict.
         horizon: when memory runs out.
-        trifles: findings about objects that come to too little to be told: a thread is no more than a few of them.
+        negligible: findings about objects that come to too little to be reported: a thread is a few of them.
         explained: findings about memory that places explain, see ``explained_memory``.
     """
     found: list[Finding] = []
@@ -109,7 +111,7 @@ def counter_causes(
         plain = replace(_plain(process, symptom, kind, horizon), subject=subject)
         if metric == "shm_user_segments" and plain.phase in (None, OUTSIDE):
             continue  # other programs of this user make segments too, whenever they like
-        objects = _companion(kind, symptom, known, trifles)
+        objects = _companion(kind, symptom, known, negligible)
         held = plain if objects is not None else _with_holder(process, plain, rate)
         if metric == PAGES and objects is None and not held.holder:
             continue  # a buffer that was mapped whole fills up
@@ -131,7 +133,7 @@ def _least_bytes(metric: str, process: ProcessRun) -> float:
     Where the growth of workers is read by itself, the sum over all children says that of servers and compilers.
     """
     has_workers = (AT, WORKERS) in process.series
-    return KEPT_LEAST_BYTES if metric == "children_private_bytes" and has_workers else COUNTER_BYTES
+    return KEPT_LEAST_BYTES if metric == "children_private_bytes" and has_workers else FELT_BYTES
 
 
 def _with_holder(process: ProcessRun, plain: Finding, rate: float) -> Finding:
@@ -170,14 +172,14 @@ def _is_more(leak: Finding, counted: Finding) -> bool:
 
 
 def _companion(
-    kind: str, symptom: Symptom, known: Sequence[Finding], trifles: Sequence[Finding]
+    kind: str, symptom: Symptom, known: Sequence[Finding], negligible: Sequence[Finding]
 ) -> Finding | None:
     """Find the objects that come with a counter: by their type, though counted too seldom, else by how fast they leak.
 
     The counter's verdict is theirs too: it was read at every generation.
     """
     leaks = [f for f in known if f.verdict == "leak"]
-    small = [f for f in trifles if f.verdict == "leak" or _in_step(f, symptom)]
+    small = [f for f in negligible if f.verdict == "leak" or _in_step(f, symptom)]
     growing = [f for f in [*known, *small] if f.verdict in ("leak", "growing", "too short") and f.holder]
     found = next((f for f in [*leaks, *growing] if f.subject in COMPANIONS[kind]), None)
     if found is None and kind == "descriptors":
@@ -279,8 +281,8 @@ def _native(
         _unexplained(process, symptoms, symptom, kind, rate, horizon)
         for symptom, kind, rate in (_beyond_objects(process, symptoms, known), _blocks(symptoms, known))
         if symptom is not None
-        and _has_risen(symptom) >= COUNTER_BYTES
-        and horizon.is_felt(rate, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key)
+        and _has_risen(symptom) >= FELT_BYTES
+        and horizon.is_felt(rate, symptom.judgement.since, metric=symptom.key)
     ]
     return sorted(found, key=lambda finding: not finding.holder)[:1]
 
@@ -313,7 +315,7 @@ def explained_memory(process: ProcessRun, symptoms: Mapping[str, Symptom], horiz
     if memory is None:
         return []
     symptom = memory.symptom
-    if not horizon.is_felt(memory.rate, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key):
+    if not horizon.is_felt(memory.rate, symptom.judgement.since, metric=symptom.key):
         return []
     phase = _phase_of(process, memory.seen_by(symptoms))
     most = PART_OF_HOST * memory.rate if any(map(_is_on_device, symptoms.values())) else math.inf
@@ -342,7 +344,7 @@ def _rest(
     if symptom.key not in NATIVE[1:]:
         symptom, left = symptoms.get(NATIVE[0], symptom), min(left, memory.rate - memory.blocks_rate)
         least = min(least, left, symptom.judgement.slope_low)
-    is_felt = horizon.is_felt(least, symptom.judgement.since, least=COUNTER_BYTES, metric=symptom.key)
+    is_felt = horizon.is_felt(least, symptom.judgement.since, metric=symptom.key)
     if least < SHARE * memory.rate or not is_felt:
         return None
     known_as = "native" if told.libraries else "unseen"
@@ -391,7 +393,7 @@ def _dead(
     if dead is None:
         return []
     rate = dead.leak.judgement.slope
-    if not horizon.is_felt(rate, dead.leak.judgement.since, least=COUNTER_BYTES, metric=dead.leak.key):
+    if not horizon.is_felt(rate, dead.leak.judgement.since, metric=dead.leak.key):
         return []
     finding = replace(
         _plain(process, dead.leak, "garbage", horizon), subject=dead.subject, certainty=Certainty(subject="seen once"),
@@ -411,7 +413,7 @@ def _beyond_objects(
         if any(may_own(leak, symptom.phase()) for leak in leaks):
             break
         rate = symptom.judgement.slope - max(_explained(symptoms), sum(leak.bytes_slope for leak in leaks))
-        if rate >= 0.5 * symptom.judgement.slope and _has_risen(symptom) >= COUNTER_BYTES:
+        if rate >= 0.5 * symptom.judgement.slope and _has_risen(symptom) >= FELT_BYTES:
             return symptom, "native", rate
     return None, "native", 0.0
 
@@ -523,8 +525,8 @@ def _that_stay(
     """What stays, however little: findings that name a holder, else what looks by place say of memory in use."""
     yield from (f for f in known if f.verdict == "leak" and f.holder)
     for told in measured_looks(process):
-        yield from explain(process, told, kept, horizon, phase)
-    once = explain_once(process, kept, horizon, phase)
+        yield from explain(process, told, kept, horizon, phase, least=PINS_BYTES)
+    once = explain_once(process, kept, horizon, phase, least=PINS_BYTES)
     if once is not None:
         yield once
 

@@ -6,15 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from statistics import median
+from operator import lt
 
-from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, Cause, carries, join, normalised
+from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, Cause, join, normalised
 from phaseprof.analysis.certainty import with_certainty
 from phaseprof.analysis.clock import by_the_clock
 from phaseprof.analysis.counters import counter_causes, explained_memory, is_explained
 from phaseprof.analysis.expectations import broken_expectations, expectation_finding
 from phaseprof.analysis.garbage import backing_tooth, is_sawtooth
-from phaseprof.analysis.limits import OBJECTS_BYTES, Horizon
+from phaseprof.analysis.limits import FELT_BYTES, Horizon
 from phaseprof.analysis.naming import (
     ALLOCATED,
     ITEM_BYTES,
@@ -24,14 +24,12 @@ from phaseprof.analysis.naming import (
     bytes_per_generation,
     counted_phase,
     is_weighed,
-    least_of_items,
     main_symptom,
     name_kind,
     name_phase,
     summarise,
-    unmeasured_bytes,
 )  # fmt: skip
-from phaseprof.analysis.placed import as_log
+from phaseprof.analysis.placed import as_log, measured_looks, shares
 from phaseprof.analysis.since import Since, first_that_grew, named_since, since
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms, stands_in
 from phaseprof.analysis.throughput import find_slowdown
@@ -40,13 +38,6 @@ from phaseprof.records import Finding, Verdict
 from phaseprof.units import MB
 from phaseprof.verdict.teeth import GARBAGE_GENERATIONS
 
-# What lists, dicts and sets that carry nothing of note must come to so far where nobody holds them, and where somebody
-# does.
-UNHELD_BYTES, ANONYMOUS_BYTES = 1024 * 1024.0, 64 * 1024.0
-# An estimate this many times what the counters rose by is not of what was brought; nearer than that, either may be off.
-OUT_OF_PROPORTION = 10.0
-# Memory in use that grows by less, in bytes a generation, may do so by chance in a short run.
-FELT_BYTES = 16384.0
 MOST_FINDINGS = 10
 # Two measures of one growth are as near; and two growths come to so much more than memory grew by if they are one.
 AS_MUCH_LEAST, ALL_THERE_IS = 0.8, 1.5
@@ -77,17 +68,17 @@ def find_leaks(
         asked = process.watches.keys() - told
         causes = [cause for cause in causes if cause.subjects() & asked or _is_on_device(cause)]
     found: list[Finding] = []
-    trifles: list[Finding] = []
+    negligible: list[Finding] = []
     logs: list[Finding] = []
     for cause in causes:
         if not is_sawtooth(process, cause):
             finding = _finding(process, cause, symptoms, horizon, least_bytes)
-            kept = trifles if _is_trifle(process, cause, symptoms, horizon, least_bytes) else found
+            kept = negligible if _is_negligible(process, cause, symptoms, horizon, least_bytes) else found
             kept.append(finding)
             if least_bytes is None and _is_lasting_log(cause, finding, symptoms, horizon):
                 logs.append(finding)  # it accounts for memory that grows, and is no news
     leaks = [f for f in found if f.verdict == "leak"]
-    counted = counter_causes(process, symptoms, found, horizon, trifles=trifles, explained=explained)
+    counted = counter_causes(process, symptoms, found, horizon, negligible=negligible, explained=explained)
     leaks = [f for f in leaks if not is_explained(f, counted)]
     counted = [f for f in counted if not any(_is_made_of(f, leak, process) for leak in leaks)]
     if any(f.verdict == "leak" for f in (*leaks, *counted)):
@@ -132,7 +123,7 @@ def _finding(
 ) -> Finding:
     kind, subject = name_kind(cause, _steady_types(process))
     main = main_symptom(cause, kind, subject)
-    rate = bytes_per_generation(cause, allocated_per_generation(symptoms))
+    rate = max(bytes_per_generation(cause, allocated_per_generation(symptoms)), _came(process, cause))
     is_followed = any(s.births is not None for s in cause.symptoms.values())
     estimate = rate if is_followed else bytes_per_generation(cause)
     is_brief = main.judgement.verdict == "too short" or (
@@ -165,6 +156,13 @@ def _finding(
     if verdict == "leak" and least_bytes is None and _is_lasting_log(cause, finding, symptoms, horizon):
         finding = replace(finding, verdict="growing")
     return replace(finding, summary=summarise(finding, rate) + _bound_text(cause))
+
+
+def _came(process: ProcessRun, cause: Cause) -> float:
+    """Bytes a generation that objects of a cause's types brought between two looks by place; 0 where none saw it."""
+    types = {s.named for s in cause.of_kind("count/")}
+    looks = [[share for share in shares(told) if share.type_name in types] for told in measured_looks(process)]
+    return max((sum(share.bytes_slope for share in came) for came in looks), default=0.0)
 
 
 def _advice(cause: Cause, kind: str, subject: str | None, holder: tuple[str, ...]) -> str:
@@ -279,51 +277,27 @@ def _began(cause: Cause, main: Symptom, backing: Symptom | None) -> int:
     return counted if backing is None else min(counted, since)  # the counter saw it coming before the first census
 
 
-def _is_trifle(
+def _is_negligible(
     process: ProcessRun,
     cause: Cause,
     symptoms: Mapping[str, Symptom],
     horizon: Horizon,
     least_bytes: float | None,
 ) -> bool:
-    """Growth that no run will ever feel, of a type that nobody asked to watch."""
+    """Whether nobody has felt the growth so far, and nobody asked to watch its type."""
     if cause.subjects() & process.watches.keys():
         return False
-    rate = bytes_per_generation(cause)
-    if least_bytes is not None:
-        return rate < least_bytes
-    so_far = rate * (horizon.newest + 1)
-    if all(map(carries, cause.symptoms.values())):
-        # Nothing but lists, dicts and sets: caches and leftovers of libraries, until they come to something.  What one
-        # of them reaches may be half the heap: many times what memory in use grew by, they cannot have brought.
-        at_rest = _is_at_rest(process, symptoms.get(ALLOCATED[0]), rate)
-        allocated = allocated_per_generation(symptoms, at_rest=at_rest)
-        rate = max(rate, least_of_items(cause))
-        if rate > OUT_OF_PROPORTION * allocated:
-            rate = allocated if allocated >= FELT_BYTES else unmeasured_bytes(cause)
-        return rate * (horizon.newest + 1) < (ANONYMOUS_BYTES if cause.is_rooted else UNHELD_BYTES)
-    return so_far < OBJECTS_BYTES
+    most = allocated_per_generation(symptoms, at_rest=_is_at_rest(process, symptoms.get(ALLOCATED[0])))
+    rate = max(bytes_per_generation(cause, most), _came(process, cause))
+    return rate < least_bytes if least_bytes is not None else rate * (horizon.newest + 1) < FELT_BYTES
 
 
-def _is_at_rest(process: ProcessRun, memory: Symptom | None, rate: float) -> bool:
-    """Whether memory in use was read, and neither grows nor goes up and down.
-
-    A collection that frees what the program left behind before may take more than a leak has brought: then memory ends
-    below where it began, and only what it usually gained from one reading to the next tells.
-
-    Args:
-        process: the recording.
-        memory: the judged series; ``None`` where it was judged and left out.
-        rate: bytes a generation that a cause is estimated to bring.
-    """
+def _is_at_rest(process: ProcessRun, memory: Symptom | None) -> bool:
+    """Whether memory in use was read, and neither grows nor goes up and down: then no estimate speaks against it."""
     if memory is not None:
         return memory.judgement.verdict in ("stable", "step", "plateau")
     series = process.series.get((AT, ALLOCATED[0]))
-    if series is None:
-        return False
-    readings = list(zip(series.generations, series.values, strict=True))
-    steps = [(b - a) / (n - m) for (m, a), (n, b) in pairwise(readings)]
-    return OUT_OF_PROPORTION * (median(steps) if steps else 0.0) < rate
+    return series is not None and not any(map(lt, series.values, series.values[1:]))
 
 
 def _most_telling(cause: Cause, main: Symptom) -> list[Symptom]:

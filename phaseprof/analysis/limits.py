@@ -13,15 +13,16 @@ from phaseprof.recording.model import ProcessRun
 
 # A leak that takes less than this share of what is left in an hour is negligible: memory lasts for 200 days.
 SHARE_PER_HOUR = 2e-4
-# What a leak of objects must have come to so far, in bytes, and one that only a counter of memory shows, which caches
-# of any library move by some hundred kilobytes.
-OBJECTS_BYTES, COUNTER_BYTES = 16 * 1024.0, 1024 * 1024.0
-# For a log, numbers and text that every training keeps of itself: memory lasts for five days, a short run has kept no
-# more than caches take, and what leaks beside it ends the run before the log is a fiftieth of memory.  Chosen, not
-# measured, and with programs in sight: losses kept as numbers, in a trainer that repaired its leak so, last for 8 to 15
-# days, and statistics of ten kilobytes an epoch come to 600 KB in sixty quick ones; LeakBench's leaks of text and
-# numbers are far faster.
-LOG_SHARE_PER_HOUR, LOG_BYTES, LOG_PART = 1 / 120, COUNTER_BYTES, 0.02
+# What a leak must have come to so far, in bytes: caches of any library move memory by some hundred kilobytes.  Of 120
+# healthy builds of small trainings none kept more than 160 KB; of 110 leaky ones the least that was kept is 1.2 MB.
+FELT_BYTES = 1024 * 1024.0
+# For a log, numbers and text that every training keeps of itself: memory lasts for five days, and what leaks beside it
+# ends the run before the log is a fiftieth of memory.  Chosen, not measured, and with programs in sight: losses kept as
+# numbers, in a trainer that repaired its leak so, last for 8 to 15 days, and statistics of ten kilobytes an epoch come
+# to 600 KB in sixty quick ones; LeakBench's leaks of text and numbers are far faster.
+LOG_SHARE_PER_HOUR, LOG_PART = 1 / 120, 0.02
+# What a log must have come to so far to be news beside a leak.
+LOG_NEWS_BYTES = 64 * 1024.0
 # What a reading that the recording keeps takes in the process: two slots of growing lists, a number and an ordinal.
 SLOTS_BYTES, NUMBERS_BYTES = 18.0, 56.0
 
@@ -72,7 +73,7 @@ class Horizon:
         """
         return (
             bytes_per_generation >= LOG_PART * beside
-            and self.so_far(bytes_per_generation, since) >= LOG_BYTES
+            and self.so_far(bytes_per_generation, since) >= FELT_BYTES
             and self.is_material(bytes_per_generation, share=LOG_SHARE_PER_HOUR)
         )
 
@@ -81,7 +82,7 @@ class Horizon:
         return bytes_per_generation * (self.newest + 1 - (since or 0))
 
     def is_felt(
-        self, bytes_per_generation: float, since: int | None, *, least: float = OBJECTS_BYTES, metric: str = ""
+        self, bytes_per_generation: float, since: int | None, *, least: float = FELT_BYTES, metric: str = ""
     ) -> bool:
         """Whether growth matters by the hour and has come to something so far.
 

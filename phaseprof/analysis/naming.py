@@ -125,17 +125,6 @@ def is_weighed(cause: Cause) -> bool:
     return any(s.holder is not None and s.holder.retained_bytes > 0 for s in cause.symptoms.values())
 
 
-def unmeasured_bytes(cause: Cause) -> float:
-    """Estimate the growth of a cause in bytes a generation by numbers alone, as if nothing of it had been measured."""
-    counted = [s.judgement.slope * OBJECT_BYTES for s in cause.of_kind("count/", "watched/")]
-    return max([0.0, *counted, least_of_items(cause)])
-
-
-def least_of_items(cause: Cause) -> float:
-    """What the items of containers come to in bytes a generation, by their number alone."""
-    return max((s.judgement.slope * ITEM_BYTES for s in cause.of_kind("container/")), default=0.0)
-
-
 def allocated_per_generation(symptoms: Mapping[str, Symptom], *, at_rest: bool = False) -> float:
     """Bytes a generation by which memory in use grows on the host and on devices; infinite where that is not known.
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from phaseprof.analysis.causes import CONTAINERS, GRAPH_NODE, KIND_OF_TYPE, MEMORY, TENSORS, is_plumbing, normalised
 from phaseprof.analysis.garbage import comes_to_much, waits_for_long, what_piles_up
-from phaseprof.analysis.limits import COUNTER_BYTES, OBJECTS_BYTES, Horizon
+from phaseprof.analysis.limits import FELT_BYTES, LOG_NEWS_BYTES, Horizon
 from phaseprof.analysis.naming import PLAIN_ITEMS, advise, summarise
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom
@@ -50,8 +50,6 @@ COUNTABLE = frozenset({"objects", "tensors", "arrays"})
 LONG_FULL = 0.5
 # Items that came take as much as any other of the container where it is no more than this, as a factor.
 ALIKE = 1.1
-# What lists, dicts and sets that carry nothing of note must have brought so far: libraries' caches come to less.
-CONTAINERS_BYTES = 64 * 1024.0
 # Containers whose table grows and shrinks by steps, whatever they hold.
 HASHED = frozenset({"dict", "set", "frozenset", "OrderedDict", "defaultdict", "Counter"})
 _UNREACHABLE, _OUTSIDE = "unreachable", "outside Python"
@@ -216,16 +214,18 @@ def shares(told: fmt.Places | None, item_bytes: Mapping[tuple[str, ...], float] 
     if not any(one.kind == "autograd graph" for one in every):
         every = [_as_graph(one) if one.is_saved_by(_n_nodes(told)) else one for one in every]
     keeper = _keeper_of_graphs(told)
-    contexts = next(
-        (one.holder for one in every if one.holder and one.type_name.startswith(CONTEXTS)),
-        () if keeper is None else keeper.holder,
-    )
+    contexts = _contexts(every) or (() if keeper is None else keeper.holder)
     # What C++ alone holds of a graph hangs from its nodes: a context is one, and a tensor with a graph keeps them.
     return [
         replace(one, holder=contexts) if one.kind == "autograd graph" and not one.holder else one
         for one in every
         if not is_own_name(one.type_name)
     ]
+
+
+def _contexts(every: Sequence[Share]) -> tuple[str, ...]:
+    """The place where contexts of a program's own autograd functions came; each is a node of a graph."""
+    return next((one.holder for one in every if one.holder and one.type_name.startswith(CONTEXTS)), ())
 
 
 def _as_graph(share: Share) -> Share:
@@ -321,7 +321,7 @@ def _grows_in_its_items(place: fmt.Place, since: int, turns: int, item_bytes: fl
 
 def explain(
     process: ProcessRun, told: fmt.Places, memory: Memory, horizon: Horizon, phase: str | None, *,
-    most: float = math.inf,
+    most: float = math.inf, least: float = FELT_BYTES,
 ) -> list[Finding]:
     """Return a finding for each place that brought a fifth or more of what memory leaks, and one for the rest.
 
@@ -332,6 +332,7 @@ def explain(
         horizon: whether a part would be felt, and when memory ends.
         phase: the one in which memory rises, for what was not followed from birth.
         most: bytes a generation that a place may have brought: more is not of this memory.
+        least: bytes that it must have brought so far.
     """
     turns = told.g - told.since
     every = [
@@ -350,7 +351,7 @@ def explain(
         chosen = [replace(heaviest, bytes_slope=heaviest.bytes_slope + left), *(s for s in chosen if s != heaviest)]
     elif left >= MOSTLY * memory.rate and (kept := _kept_nodes(process, memory)) is not None:
         chosen.append(replace(kept, bytes_slope=left))
-    felt = [share for share in chosen if _is_felt(share, memory, horizon)]
+    felt = [share for share in chosen if _is_felt(share, memory, horizon, least)]
     logs = [share for share in felt if share.is_log and not _is_felt_log(share, memory, horizon)]
     return [
         *(_finding(process, memory, share, horizon, phase) for share in felt if share not in logs),
@@ -388,7 +389,9 @@ def _n_tensors(share: Share) -> float:
     return sum(n for name, n in share.objects.items() if _short(name) in TENSORS)
 
 
-def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: str | None) -> Finding | None:
+def explain_once(
+    process: ProcessRun, memory: Memory, horizon: Horizon, phase: str | None, *, least: float = FELT_BYTES
+) -> Finding | None:
     """Return a finding for the place where about as much lies as memory grew by, for want of a second look."""
     told = process.places
     if told is None or told.since < told.g:
@@ -410,8 +413,11 @@ def explain_once(process: ProcessRun, memory: Memory, horizon: Horizon, phase: s
     best = best or _kept_nodes(process, memory)
     if best is None:
         where, best = "as many graphs as generations hang from there", _kept_graphs(process, told)
+    if best is not None and best.kind == "autograd graph" and not best.holder:  # another look may have met who holds it
+        elsewhere = [one for look in measured_looks(process) for one in shares(look)]
+        best = replace(best, holder=_contexts(elsewhere))
     share = None if best is None else replace(best, bytes_slope=memory.rate, objects={})  # how many came is not known
-    if share is None or not _is_felt(share, memory, horizon):
+    if share is None or not _is_felt(share, memory, horizon, least):
         return None
     if share.is_log and not _is_felt_log(share, memory, horizon):
         return None
@@ -448,10 +454,9 @@ def _kept_graphs(process: ProcessRun, told: fmt.Places) -> Share | None:
     return best if best is not None and best.graphs_slope * (told.g + 1) >= told.g else None
 
 
-def _is_felt(share: Share, memory: Memory, horizon: Horizon) -> bool:
-    least = OBJECTS_BYTES if share.kind != "container" else CONTAINERS_BYTES
-    if memory.symptom.key == "python_blocks":  # code and caches of libraries move it in any short run
-        least = COUNTER_BYTES
+def _is_felt(share: Share, memory: Memory, horizon: Horizon, least: float) -> bool:
+    if share.is_log:
+        least = min(least, LOG_NEWS_BYTES)
     return horizon.is_felt(share.bytes_slope, memory.symptom.judgement.since, least=least)
 
 
@@ -608,7 +613,7 @@ def rest_of(told: fmt.Places, symptoms: Mapping[str, Symptom], memory: Memory) -
     for key, unit in memory.units.items():
         evidence = symptoms[key].evidence
         left = left + unit * np.interp(generations, evidence.generations, evidence.values)
-    if np.ptp(left) < COUNTER_BYTES:
+    if np.ptp(left) < FELT_BYTES:
         return 0.0, 0.0
     judgement = judge(left, memory.symptom.evidence.generations)
     return (judgement.slope, judgement.slope_low) if judgement.verdict == "leak" else (0.0, 0.0)

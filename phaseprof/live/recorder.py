@@ -192,7 +192,7 @@ class Recorder:
     def point(self, label: int, edge: int, items: float = -1.0, now: int = 0) -> None:
         """Record one boundary now; ``now`` spares a look at the clock.
 
-        Cost: 3.5 µs written to a file, 5 µs without the extension or with an accelerator (two shared EPYC cores, Python 3.11).
+        Cost: 3.5 µs written to a file, 5 µs without the extension or with an accelerator (two EPYC cores, Python 3.11).
         """
         now = now or self._clock()
         try:

@@ -13,6 +13,8 @@ from phaseprof.verdict import judge
 END = "generation end"
 MIB = 1 << 20
 LAST = 19
+# Of one in each generation the run feels something.
+EACH = 65536
 # What a metric reads at each generation: a number that stands still, or a function of the generation.
 Curve = float | Callable[[int], float]
 
@@ -45,24 +47,24 @@ def seldom(key: str, values: Mapping[int, float], counter: str, slope: float, *e
 
 
 def held(
-    subject: str, steps: Iterable[str] = LOSSES, *, item: str = "user.Episode", each: int = 4096,
+    subject: str, steps: Iterable[str] = LOSSES, *, item: str = "user.Episode", each: int = EACH,
     root: str = "module global", container: str = "builtins.list", length: int = 82, bound: int = -1,
     bound_length: int = -1,
 ) -> fmt.Holder:  # fmt: skip
-    """What holds a subject: by default a list of episodes, 4 KiB each."""
+    """What holds a subject: by default a list of episodes, 64 KiB each."""
     return fmt.Holder(
         0, LAST, subject, list(steps), root=root, explains=6, asked=6, item=item, container=container, length=length,
         retained_bytes=each, bound=bound, bound_length=bound_length,
     )  # fmt: skip
 
 
-def in_c(subject: str, *, each: int = 4096) -> fmt.Holder:
+def in_c(subject: str, *, each: int = EACH) -> fmt.Holder:
     """A holder record of what nothing in Python refers to."""
     steps = ["outside Python", subject.rpartition(".")[2]]
     return fmt.Holder(0, LAST, subject, steps, root="outside Python", retained_bytes=each, asked=6, explains=6)
 
 
-def dead(subject: str, *, each: int = 4096) -> fmt.Holder:
+def dead(subject: str, *, each: int = 16384) -> fmt.Holder:
     """A holder record of what no root reaches."""
     steps = ["garbage", subject.rpartition(".")[2]]
     return fmt.Holder(0, LAST, subject, steps, root="garbage", retained_bytes=each, asked=6, explains=6)

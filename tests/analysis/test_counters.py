@@ -115,7 +115,8 @@ def with_objects(metric: str, slope: float, type_name: str, n: float = 2.0) -> P
     """A counter that rises beside ``n`` objects a generation in a list."""
     key = f"count/{type_name}"
     steps = (*LOSSES[:3], f"[-1] {type_name.rpartition('.')[2]}")
-    return record({metric: rising(slope), key: rising(n)}, [held(key, steps, item=type_name), born(key, train=9)])
+    figures = {metric: rising(slope), key: rising(n)}
+    return record(figures, [held(key, steps, item=type_name, each=16_000), born(key, train=9)], n=40)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,7 @@ def test_trifles_give_their_holder_only_where_they_grow_in_step(per_generation: 
 
 @pytest.mark.parametrize("each", [100, 9999])
 def test_objects_that_were_counted_twice_give_their_holder_too(each: int) -> None:
-    """The counter was read at every generation, and its verdict is theirs; a thread is no more than a trifle."""
+    """The counter was read at every generation, and its verdict is theirs; a thread is negligible."""
     key = "count/threading.Thread"
     steps = (*LOSSES[:3], "[-1] Thread")
     holder = held(key, steps, item="threading.Thread", each=each)
@@ -570,14 +571,14 @@ def test_the_time_left_is_of_the_counters_own_rate() -> None:
 
 
 def beside_a_list(phase: str, kind: str = "container") -> list[str]:
-    """Sixty numbers a generation are kept in a list made in ``log``, and 5 MiB a generation are lost in ``phase``."""
-    key = "container/list@7f" if kind == "container" else "count/app.Handle"
-    item = "float" if kind == "container" else "app.Handle"
+    """64 KB or more a generation are kept in a list made in ``log``, and 5 MiB a generation are lost in ``phase``."""
+    is_list = kind == "container"
+    key, item, n = ("container/list@7f", "float", 2_000) if is_list else ("count/app.Handle", "app.Handle", 60)
     process = record(
-        {key: rising(60), "malloc_in_use_bytes": rising(5 * MIB, 1e8)},
+        {key: rising(n), "malloc_in_use_bytes": rising(5 * MIB, 1e8)},
         [
             held(key, item=item, each=82 * 32, length=82),
-            born(key, 1, log=60),
+            born(key, 1, log=n),
             born("malloc_in_use_bytes", 1, **{phase: 5.0 * MIB}),
         ],
     )

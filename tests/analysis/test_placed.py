@@ -96,7 +96,7 @@ def test_places_are_told_of_growth_that_is_felt() -> None:
 
 
 def test_what_no_place_shows_is_native() -> None:
-    assert run(place(MIB)) == [("native", "")]
+    assert run(place(MIB, direct=())) == [("native", "")]
 
 
 @pytest.mark.parametrize(
@@ -150,10 +150,11 @@ def test_a_small_leak_of_pythons_own_is_told_beside_a_large_one() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("what", "is_log"), [("float", True), ("str", True), ("app.Row", False)])
-def test_statistics_in_lists_in_a_dict_are_a_log_that_grows_slowly(what: str, is_log: bool) -> None:
+@pytest.mark.parametrize(("what", "each", "is_log"), [("float", 10, True), ("str", 10, True), ("app.Row", 60, False)])
+def test_statistics_in_lists_in_a_dict_are_a_log_that_grows_slowly(what: str, each: int, is_log: bool) -> None:
+    """``each`` kilobytes a generation, of ten."""
     stats = place(
-        10 * 10_000, steps=["module __main__.trainer (Trainer)", ".stats (dict, 60)"],
+        10_000 * each, steps=["module __main__.trainer (Trainer)", ".stats (dict, 60)"],
         direct=(("builtins.list", 10, 90_000),), inside=(("builtins.list", 10, 60_000), (what, 300, 30_000)),
     )  # fmt: skip
     looks = fmt.Places(0, LAST, LAST - 10, MIB, [stats, place(10 * MIB)])

@@ -97,7 +97,7 @@ def test_what_a_generation_lasts_does_not_matter(seconds: float, rate: float, is
 
 @pytest.mark.parametrize(("since", "is_felt"), [(0, True), (1400, False)])
 def test_it_must_have_come_to_something(since: int, is_felt: bool) -> None:
-    assert Horizon(run_of([0.01] * 1500, left=64e9)).is_felt(100.0, since) is is_felt
+    assert Horizon(run_of([0.01] * 1500, left=64e9)).is_felt(1000.0, since) is is_felt
 
 
 @pytest.mark.parametrize(("n_metrics", "is_felt"), [(10, True), (1000, False)])

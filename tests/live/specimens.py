@@ -28,7 +28,7 @@ pause_s = 0.0
 
 class Episode:
     def __init__(self) -> None:
-        self.steps = [object() for _ in range(400)]
+        self.steps = [object() for _ in range(2000)]
 
 
 class Scene:
@@ -151,7 +151,7 @@ def make_callback() -> Callable[[], None]:
 def strings(pp: Profiler, trainer: Trainer) -> None:
     for index in turns(pp):
         with pp.phase("log"):
-            trainer.episodes += [f"loss of batch {n} in turn {index}: {n / 7}" for n in range(180)]
+            trainer.episodes += [f"loss of batch {n} in turn {index}: {n / 7}".ljust(600) for n in range(180)]
 
 
 def arrays_in_untracked_tuples(pp: Profiler, trainer: Trainer) -> None:
