@@ -14,6 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from phaseprof.analysis.causes import KIND_OF_TYPE
+from phaseprof.analysis.companions import REGISTRIES, companion, native_owner
 from phaseprof.analysis.compare_series import Floats, Side, interval_changes
 from phaseprof.analysis.garbage import find_dead, is_collected_in_time, is_frozen
 from phaseprof.analysis.intervals import nearest_phase
@@ -22,17 +23,14 @@ from phaseprof.analysis.logged import logged_causes
 from phaseprof.analysis.naming import ALLOCATED, advise, counted_phase, summarise
 from phaseprof.analysis.placed import (
     MOSTLY,
-    REGISTRIES,
     SHARE,
     Memory,
-    companion,
     explain,
     explain_once,
     is_log,
     is_measured,
     leaking_memory,
     measured_looks,
-    native_owner,
     phase_of,
     rest_of,
 )  # fmt: skip

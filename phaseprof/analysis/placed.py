@@ -22,7 +22,6 @@ from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import (
     BLOCK_BYTES,
-    COMPANIONS,
     CONTEXTS,
     GARBAGE,
     NODE_BYTES,
@@ -32,7 +31,7 @@ from phaseprof.records import (
     is_own_name,
 )  # fmt: skip
 from phaseprof.verdict import judge
-from phaseprof.verdict.levels import accounts_for, comes_with
+from phaseprof.verdict.levels import accounts_for
 
 # Of what came at a place, the part that tensors with a graph must be for it to be graphs.
 MOSTLY = 0.5
@@ -44,8 +43,6 @@ SHARE = 0.2
 MOST_STORAGES = 1.25
 # Fewer objects a generation are weighed: a few that grow are no growth in number.
 COUNTED = 0.5
-# Kinds of growth whose objects may each hold one of what a counter counts, such as a tensor in shared memory a file.
-COUNTABLE = frozenset({"objects", "tensors", "arrays"})
 # Of the run, the part after which a container must have been full for its growth not to be the filling of it.
 LONG_FULL = 0.5
 # Items that came take as much as any other of the container where it is no more than this, as a factor.
@@ -57,12 +54,6 @@ _UNREACHABLE, _OUTSIDE = "unreachable", "outside Python"
 _CONTEXT = (_OUTSIDE, "(Context)", "(hamt)")
 # Under which name the survivors of a kind are filed.
 _FILED = {"tensors": "storages", "arrays": "arrays", "autograd graph": "graph"}
-# Where the standard library keeps what a counter counts: such a table grows with it, and a thread holds itself.
-REGISTRIES = {
-    "threads": ("module threading.", "module concurrent.futures.thread.", "threading.py ", "thread.py "),
-    "children": ("module multiprocessing.", "module subprocess."),
-}
-
 
 @dataclass(frozen=True)
 class Share:
@@ -495,50 +486,6 @@ def phase_of(process: ProcessRun, share: Share) -> str | None:
     told = {births.subject: births for births in process.births if births.phases}
     born = next((told[name].phases for name in filed if name in told), {})
     return max(born, key=lambda phase: (born[phase][1], born[phase][0]), default=None)
-
-
-def companion(process: ProcessRun, kind: str, rate: float) -> Share | None:
-    """Return the place where objects came that come with a counter: of a type known for it, else as many of them.
-
-    Args:
-        process: the recording.
-        kind: that of the counter's findings.
-        rate: by how much it grows a generation.
-    """
-    registries, told = REGISTRIES.get(kind, ()), next(iter(measured_looks(process)), process.places)
-    every = [one for one in shares(told) if one.holder and not one.holder[0].startswith(registries)]
-    known = max(every, key=lambda one: _n_known(one, kind), default=None)
-    if known is not None and _n_known(known, kind) > 0:
-        return known
-    if not is_measured(told):
-        return None  # as many objects are many a place's, where nothing says that they came
-    alike = (one for one in every if one.kind in COUNTABLE and comes_with(rate, one.objects.get(one.type_name, 0.0)))
-    return next(alike, None)
-
-
-def native_owner(process: ProcessRun, phase: str | None) -> Share | None:
-    """Return the only place where objects came that may own memory which no look sees; ``None`` where several are.
-
-    Objects of a library's own types may own any amount of it, as a record batch owns what lies in its pool.
-
-    Args:
-        process: the recording.
-        phase: the one in which memory rises; what is known to be born in another owns none of it.
-    """
-    for told in measured_looks(process):
-        turns = told.g - told.since
-        every = [
-            one for one in shares(told)
-            if one.kind == "objects" and one.holder and one.came >= turns and phase_of(process, one) in (None, phase)
-        ]  # fmt: skip
-        if every:
-            return every[0] if len(every) == 1 else None
-    return None
-
-
-def _n_known(share: Share, kind: str) -> float:
-    """Objects a generation of the types that come with a counter of this kind."""
-    return max((n for name, n in share.objects.items() if _short(name) in COMPANIONS[kind]), default=0.0)
 
 
 def name_growth(place: fmt.Place) -> tuple[str, str, str]:

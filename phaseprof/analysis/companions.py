@@ -1,0 +1,60 @@
+"""Objects that come with a counter: the threads, files or children it counts, or what may own memory no look sees."""
+
+from __future__ import annotations
+
+from phaseprof.analysis.placed import Share, is_measured, measured_looks, phase_of, shares
+from phaseprof.recording.model import ProcessRun
+from phaseprof.records import COMPANIONS
+from phaseprof.verdict.levels import comes_with
+
+# Kinds of growth whose objects may each hold one of what a counter counts, such as a tensor in shared memory a file.
+COUNTABLE = frozenset({"objects", "tensors", "arrays"})
+# Where the standard library keeps what a counter counts: such a table grows with it, and a thread holds itself.
+REGISTRIES = {
+    "threads": ("module threading.", "module concurrent.futures.thread.", "threading.py ", "thread.py "),
+    "children": ("module multiprocessing.", "module subprocess."),
+}
+
+
+def companion(process: ProcessRun, kind: str, rate: float) -> Share | None:
+    """Return the place where objects came that come with a counter: of a type known for it, else as many of them.
+
+    Args:
+        process: the recording.
+        kind: that of the counter's findings.
+        rate: by how much it grows a generation.
+    """
+    registries, told = REGISTRIES.get(kind, ()), next(iter(measured_looks(process)), process.places)
+    every = [one for one in shares(told) if one.holder and not one.holder[0].startswith(registries)]
+    known = max(every, key=lambda one: _n_known(one, kind), default=None)
+    if known is not None and _n_known(known, kind) > 0:
+        return known
+    if not is_measured(told):
+        return None  # as many objects are many a place's, where nothing says that they came
+    alike = (one for one in every if one.kind in COUNTABLE and comes_with(rate, one.objects.get(one.type_name, 0.0)))
+    return next(alike, None)
+
+
+def native_owner(process: ProcessRun, phase: str | None) -> Share | None:
+    """Return the only place where objects came that may own memory which no look sees; ``None`` where several are.
+
+    Objects of a library's own types may own any amount of it, as a record batch owns what lies in its pool.
+
+    Args:
+        process: the recording.
+        phase: the one in which memory rises; what is known to be born in another owns none of it.
+    """
+    for told in measured_looks(process):
+        turns = told.g - told.since
+        every = [
+            one for one in shares(told)
+            if one.kind == "objects" and one.holder and one.came >= turns and phase_of(process, one) in (None, phase)
+        ]  # fmt: skip
+        if every:
+            return every[0] if len(every) == 1 else None
+    return None
+
+
+def _n_known(share: Share, kind: str) -> float:
+    """Objects a generation of the types that come with a counter of this kind."""
+    return max((n for name, n in share.objects.items() if name.rpartition(".")[2] in COMPANIONS[kind]), default=0.0)
