@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from phaseprof._version import __version__
 from phaseprof.errors import ProbeUnavailable, UsageError
@@ -32,8 +32,10 @@ from phaseprof.recording.folding import ANY_STATM, N_FIELDS, Row
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.nesting import TAKEN_OVER
 from phaseprof.recording.parts import AnyFile, Waiting
-from phaseprof.recording.sending import PART_BYTES, Staging
 from phaseprof.recording.writer import RecordWriter
+
+if TYPE_CHECKING:
+    from phaseprof.recording.sending import Staging
 
 MAX_LABELS = 2000
 MAX_LABEL_CHARS = 200
@@ -100,6 +102,8 @@ class Recorder:
             name = f"rank{header.rank}-pid{header.pid}"
             folder = Path(settings.run)
             if is_address(settings.run):
+                from phaseprof.recording.sending import PART_BYTES, Staging  # its modules are for other processes
+
                 self._staging = Staging(settings.run)
                 folder, limit = self._staging.folder, min(limit or PART_BYTES, PART_BYTES)
             self._writer = RecordWriter(

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any, Union
@@ -93,6 +91,8 @@ def fetched_in_turn(groups: Sequence[Sequence[File]]) -> Iterator[list[Path]]:
     if not any(isinstance(file, RemoteFile) for files in groups for file in files):
         yield from (_fetch([files], contextlib.ExitStack())[0] for files in groups)
         return
+    from concurrent.futures import ThreadPoolExecutor  # a program that records needs none of it
+
     batches = [groups[at : at + _GROUPS_AT_ONCE] for at in range(0, len(groups), _GROUPS_AT_ONCE)]
     stacks = [contextlib.ExitStack() for _ in batches]
     with contextlib.ExitStack() as every, ThreadPoolExecutor(1) as pool:
@@ -112,6 +112,8 @@ def _fetch(groups: Sequence[Sequence[File]], stack: contextlib.ExitStack) -> lis
     remote = [file for files in groups for file in files if isinstance(file, RemoteFile)]
     if not remote:
         return [[file for file in files if isinstance(file, Path)] for files in groups]
+    import tempfile
+
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="phaseprof-")))
     with _said_in_one_line(remote[0].address):
         system, _ = open_address(remote[0].address)
