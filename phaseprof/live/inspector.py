@@ -48,8 +48,8 @@ SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
 # Allocator blocks beside those of tracked objects that may be written to while forked children share them (some 20 MB).
 MOST_SHARED_BLOCKS = 350_000
 WALKS_LATER = 12
-# Of the budget, the parts that all of these together may take, each slow probe, and looks through the series.
-CONSTANT_PART, SLOW_PART, SUSPICION_PART = 0.25, 0.05, 0.1
+# Of the budget, the parts that all of these together may take, each slow probe, looks through the series, and folding.
+CONSTANT_PART, SLOW_PART, SUSPICION_PART, FOLDING_PART = 0.25, 0.05, 0.1, 0.05
 # While the memory of children rises, which nothing else shows: a part so many times as large.
 OF_CHILDREN = 6
 # The jobs whose cost says how often a generation's end is read: all that are done whatever is under suspicion.
@@ -151,11 +151,7 @@ class Inspector:
             return []
         self._see_constant_cost()
         broken: list[Watched] = []
-        with self._budget.spending("recording"):
-            if self._recorder.n_waiting >= FOLD_AT or began >= self._fold_at or self._budget.share is None:
-                self._recorder.fold()
-                self._fold_at = began + FOLD_EVERY_NS
-            self._recorder.check_file()
+        self._fold(began)
         self.read_counters(generation)
         looks_ns = self._budget.looks_ns
         self.places.at_generation_end(generation)
@@ -176,6 +172,17 @@ class Inspector:
         self._record_cost(generation, began)
         self._wait(began)
         return broken
+
+    def _fold(self, now: int) -> None:
+        """Let the model take in what was recorded, now and then: a batch takes nearly as long if it is small."""
+        share = self._budget.share
+        if share is not None and self._recorder.n_waiting < FOLD_AT and now < self._fold_at:
+            return
+        before = self._budget.spent_ns["recording"]
+        with self._budget.spending("recording"):
+            self._recorder.fold()
+        took = self._budget.spent_ns["recording"] - before
+        self._fold_at = now + max(FOLD_EVERY_NS, 0 if share is None else int(took / (FOLDING_PART * share)))
 
     def _look_for_suspects(self, generation: int, now: int) -> None:
         """Look through the series for what deserves a closer look, as often as its part of the budget allows."""

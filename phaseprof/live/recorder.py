@@ -13,6 +13,7 @@ import platform
 import socket
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -79,6 +80,7 @@ class Recorder:
         self._lock = threading.RLock()
         # The fields of one boundary after those of another: no object for each, which the collector would follow.
         self._pending: list[Any] = []
+        self._counted: deque[fmt.Visits] = deque()
         self._lanes = Lanes([], itertools.count())
         self._lanes.take()
         self.is_closed = self.has_threads = False
@@ -275,11 +277,19 @@ class Recorder:
                 self._writer.write(fmt.encode(fmt.Thread(now, number)) + b"\n")
         return number
 
+    def count(self, record: fmt.Visits) -> None:
+        """Write how many visits were only counted; the model takes that in together with the points."""
+        self._counted.append(record)
+        self._write(record)
+
     def add(self, record: fmt.Record) -> None:
         """Write a record that is not a point, and take it into the model."""
-        line = fmt.encode(record) + b"\n"
         with self._lock:
             self.model.add(record)
+        self._write(record)
+
+    def _write(self, record: fmt.Record) -> None:
+        line = fmt.encode(record) + b"\n"
         writer = self._writer
         if writer is None:
             return
@@ -305,6 +315,8 @@ class Recorder:
             del pending[: len(waiting)]
             self._n_folded += len(waiting) // N_FIELDS
             self.model.take(waiting)
+            while self._counted:
+                self.model.add(self._counted.popleft())
 
     # --- what the writer tells ----------------------------------------------------------------------------------------
 

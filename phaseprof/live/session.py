@@ -305,7 +305,7 @@ class Session:
             visits, items = take_counts(labels, self._number_of)
             if visits:
                 self.pace.counted(sum(visits.values()), visits.get(self._turns.number, 0), now)
-                self.recorder.add(fmt.Visits(now, self._ordinal, visits, items))
+                self.recorder.count(fmt.Visits(now, self._ordinal, visits, items))
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             self._pass_on(error)
         took = self._cpu_clock() - began
@@ -418,6 +418,8 @@ class Session:
         now = self.clock()
         self.recorder.add(fmt.GenerationEnd(now, self._ordinal, (now - self._turn_began) / 1e9, items))
         self.pace.turn_timed(self._turn_cpu_ns + self._cpu_clock() - began)
+        if now >= self.counts_due - SHORTEST_NS // 2:  # what that needs is in the processor's caches now
+            self.write_counts(now)
 
     def _leave_turn(self) -> None:
         """End the visits that the turn left open; a turn that is no block may have outlived what it began in."""

@@ -24,19 +24,19 @@ WRITING_PART, UNWRITTEN_NS = 0.1, 500_000_000
 # Boundaries recorded in full before visits are gathered even where there is room: bounds the file of a long run.
 FULL_DETAIL = 20_000
 # A boundary, and the records of a generation, until they were measured; and what becomes of its record later (folding).
-FIRST_POINT_NS, FIRST_TURN_NS, LATER_NS = 3_000.0, 25_000.0, 700.0
+FIRST_POINT_NS, FIRST_TURN_NS, LATER_NS = 2_500.0, 25_000.0, 700.0
 # What a scope does around a boundary: so much at least, and more by as much as the boundary itself takes longer than
 # the time below, since both then find cold caches.  Measured with work of 0 to 1 ms between visits.
-AROUND_NS, WARM_POINT_NS = 700.0, 3_500.0
-# What a boundary takes more where several threads record: one that reads or writes lets go of the interpreter, and the
+AROUND_NS, WARM_POINT_NS = 700.0, 2_900.0
+# What a boundary takes more where several threads record: one that writes lets go of the interpreter, and the
 # others that take it come with cold caches.  Measured with 8 and 64 threads; a thread's own clock does not see it.
-AMONG_THREADS_NS = 100_000.0
+AMONG_THREADS_NS = 60_000.0
 # One boundary in so many is timed on the clock of the processor, which takes a fifth of what it times; what a boundary
 # takes is the mean of those, the first guess counting for some, and of older ones less and less.
 TIMED_EVERY, GUESS_COUNTS_FOR, MOST_TIMED = 64, 4, 128
-# A visit that is only counted, most of it for reading the clock; one that comes so long after the last that what it
-# needs is no longer in the processor's caches; and how long that is.
-COUNTED_NS, COLD_COUNTED_NS, COLD_AFTER_NS = 250.0, 650.0, 50_000
+# A visit that is only counted, most of it for reading the clock; what it takes more where it comes so long after the
+# last that what it needs is no longer in the processor's caches; and how long that is.
+COUNTED_NS, COLD_NS, COLD_AFTER_NS = 250.0, 500.0, 250_000
 # A generation that is only counted takes more by this: its scope is made, and the program may ask for its number.
 COUNTED_TURN_NS = 1_000.0
 
@@ -166,9 +166,10 @@ class Pace:
 
     def counted(self, n_visits: int, n_turns: int, now: int) -> None:
         """Take in how many visits were only counted until now, generations among them."""
-        is_cold = now - self._counts_taken > COLD_AFTER_NS * n_visits
+        between_ns = (now - self._counts_taken) / max(1, n_visits)
         self._counts_taken = now
-        self._counted_ns += n_visits * (COLD_COUNTED_NS if is_cold else COUNTED_NS) + n_turns * COUNTED_TURN_NS
+        each_ns = COUNTED_NS + COLD_NS * min(1.0, between_ns / COLD_AFTER_NS)
+        self._counted_ns += n_visits * each_ns + n_turns * COUNTED_TURN_NS
 
     def timed(self, took_ns: int) -> None:
         """Take in the processor time of one boundary.

@@ -7,11 +7,13 @@ import mmap
 import os
 import sys
 import weakref
+from array import array
 from collections import OrderedDict, defaultdict, deque
 from itertools import compress
 from operator import not_
 from types import FrameType
 
+from phaseprof.native.extension import Extension, extension
 from phaseprof.probes.typeinfo import type_name
 from phaseprof.records import is_own_name
 
@@ -21,7 +23,8 @@ _STUDIED_DIR = os.path.join(_PACKAGE_DIR, "demo", "")  # noqa: PTH118 - as above
 FOLDERS = (_PACKAGE_DIR, _STUDIED_DIR)
 
 # What may stand between two of our objects; below anything else the user's world could begin.
-_PLAIN_CONTAINERS = frozenset({dict, list, tuple, set, frozenset, deque, OrderedDict, defaultdict})
+_CONTAINERS = (dict, list, tuple, set, frozenset, deque, OrderedDict, defaultdict)
+_PLAIN_CONTAINERS = frozenset(_CONTAINERS)
 _ATOMS = frozenset({int, float, str, bool, type(None)})
 _PLAIN_BUFFERS = frozenset({bytes, bytearray, memoryview, mmap.mmap})
 # A ring of a million readings is one object; this many are a mistake, and the walk must stay cheap.
@@ -53,8 +56,11 @@ def is_own_frame(frame: FrameType) -> bool:
 def own_ids() -> frozenset[int]:
     """Return ids of the containers and buffers that registered roots hold, the roots among them.
 
-    Cost: about 0.2 µs for each object of ours; at most 200,000 are followed.
+    Cost: about 0.05 µs for each object of ours, 0.4 µs without the extension; at most 200,000 are followed.
     """
+    native = extension()
+    if native is not None:
+        return frozenset(array("Q", _follow_in_c(native)[0]))
     seen = _follow()
     try:
         return frozenset(seen)
@@ -64,6 +70,10 @@ def own_ids() -> frozenset[int]:
 
 def own_tally() -> dict[type, int]:
     """Count our plain containers by exact type, those that the collector tracks.  Cost: that of ``own_ids``."""
+    native = extension()
+    if native is not None:
+        counts_in_c = _follow_in_c(native)[1]
+        return {cls: n for cls, n in zip(_CONTAINERS, counts_in_c, strict=True) if n}
     seen = _follow()
     counts: dict[type, int] = {}
     try:
@@ -74,6 +84,12 @@ def own_tally() -> dict[type, int]:
         return counts
     finally:
         seen.clear()
+
+
+def _follow_in_c(native: Extension) -> tuple[bytes, tuple[int, ...]]:
+    numpy = sys.modules.get("numpy")
+    leaves = (*_PLAIN_BUFFERS, *([] if numpy is None else [numpy.ndarray]))
+    return native.own(list(_roots), _CONTAINERS, leaves, _MAX_OWN_OBJECTS)
 
 
 def _follow() -> dict[int, object]:

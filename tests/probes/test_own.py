@@ -5,7 +5,9 @@ import sys
 import weakref
 
 import numpy as np
+import pytest
 
+from phaseprof.native.extension import extension, passes_in_python
 from phaseprof.probes import own
 
 
@@ -76,3 +78,19 @@ def test_asking_leaves_no_list_behind():
     own.own_ids()
 
     assert len(gc.get_objects()) - before < 10
+
+
+@pytest.mark.skipif(extension() is None, reason="the extension was not built")
+def test_the_extension_finds_what_the_walk_in_python_finds():
+    root, users = Root(), Users()
+    root.again = [root, {"users": [users]}, (1, "text", ()), {1}, frozenset({(2, 3)})]
+    root.buffers = [np.zeros(3), bytearray(5), memoryview(b"abc"), np.array([users, []], dtype=object)]
+    own.register(root)
+
+    ids, tally = own.own_ids(), own.own_tally()
+
+    with passes_in_python():
+        assert ids == own.own_ids()
+        assert tally == own.own_tally()
+    assert id(root.again[1]["users"]) in ids
+    assert id(root.buffers[3][1]) not in ids
