@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, overload
 
 from phaseprof.errors import ExpectationError, UsageError
+from phaseprof.live.arguments import check_function, check_label, check_path, refuse
 from phaseprof.live.loops import Generations
 from phaseprof.live.names import find_class
 from phaseprof.live.scopes import CheckpointScope, CountedScope, DisabledScope, GenerationScope, Items, PhaseScope
@@ -56,6 +57,8 @@ def profile_phase(name: str | F | None = None, *, items: Items = None) -> PhaseS
     """Name a phase, as a decorator (also bare) or a ``with`` block; see :meth:`Profiler.phase`."""
     if name is None or is_a(name, str):
         return get_profiler().phase(name, items=items)
+    if not callable(name) and not hasattr(type(name), "__get__"):  # nothing that could be decorated: meant as a name
+        check_label("phase name", name, "@profile_phase('train')")
     return get_profiler().phase(None, items=items)(name)
 
 
@@ -99,6 +102,7 @@ def load(run: str | Path) -> Run:
     """Read a recorded run; see :func:`phaseprof.recording.reader.load_run`."""
     from phaseprof.recording.reader import load_run
 
+    check_path("run", run)
     return load_run(run)
 
 
@@ -116,6 +120,8 @@ def assert_counts(classes: dict[str | type, Expected] | None = None, /, **expect
     """
     from phaseprof.probes import census
 
+    if classes is not None and not isinstance(classes, dict):
+        raise refuse("classes", "be a dict of classes and their bounds", classes, "write assert_counts({Env: 2})")
     gc.collect()
     wanted = {_class_of(name): bound for name, bound in [*(classes or {}).items(), *expected.items()]}
     bounds = {cls: check_expected(bound) for cls, bound in wanted.items()}
@@ -164,6 +170,7 @@ def assert_no_growth(
     from phaseprof.live.repetition import Repetition
     from phaseprof.live.repetition import repeat as call_again_and_again
 
+    check_function("function", function)
     outcome = call_again_and_again(function, Repetition(repeat, warm_up, max_objects))
     if outcome.grown:
         raise ExpectationError(f"{outcome} (over {outcome.calls} calls)")

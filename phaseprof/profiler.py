@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from phaseprof.errors import UsageError
 from phaseprof.live import looks
+from phaseprof.live.arguments import check_flag, check_label, check_number, check_stream, refuse
 from phaseprof.live.loops import Generations
 from phaseprof.live.marks import Marks
 from phaseprof.live.recorder import clean_text
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+# What a size can be compared with in C.
+MOST_BYTES = 2**62
 
 
 class Unset:
@@ -183,6 +186,7 @@ class Profiler:
 
     @enabled.setter
     def enabled(self, value: bool) -> None:
+        check_flag("enabled", value)
         self._session.enabled = value
 
     @property
@@ -251,6 +255,8 @@ class Profiler:
         Args:
             within: the framework's package, by which a training that an exception ended is known to run no more.
         """
+        if not is_a(within, str):
+            raise refuse("within", "be the name of a package", within)
         return Marks(self._session, within)
 
     def watch(self, cls: type | str, expected: Expected = None) -> None:
@@ -285,16 +291,14 @@ class Profiler:
 
     def log_memory(self, label: str, show_objects: bool = False) -> Report:
         """Take a snapshot, print it, and return it; ``show_objects`` adds counts of common types."""
+        check_flag("show_objects", show_objects)
         report = self._snapshot(label, count_objects=show_objects)
         if self._session.enabled:
             _print(report)
         return report
 
     def _snapshot(self, label: str, *, count_objects: bool) -> Report:
-        if not is_a(label, str):
-            raise UsageError(f"label must be a text (got {label!r}); write log_memory('after warm-up')")
-        if not label.strip():
-            raise UsageError(f"label must not be empty (got {label!r}); write log_memory('after warm-up')")
+        check_label("label", label, "log_memory('after warm-up')")
         label = clean_text(label)
         if not self._session.enabled:
             from phaseprof.report.disabled import DisabledReport
@@ -319,6 +323,8 @@ class Profiler:
         """
         from phaseprof.report.growth import build_growth
 
+        if baseline is not None and not is_a(baseline, str):
+            raise refuse("baseline", "be the label of a snapshot, or None", baseline)
         if self._session.enabled:
             looks.count_now(self._session)
         return build_growth(self._model(), baseline)
@@ -329,13 +335,12 @@ class Profiler:
         Raises:
             UsageError: ``min_mb`` is no number, or negative.
         """
-        if not (is_a(min_mb, int) or is_a(min_mb, float)) or not min_mb >= 0:
-            raise UsageError(f"min_mb must be a number >= 0 (got {min_mb!r})")
+        check_number("min_mb", min_mb)
         if not self._session.enabled:
             from phaseprof.report.disabled import DisabledReport
 
             return DisabledReport("large objects")
-        looks.look_for_large(self._session, round(min_mb * MB))
+        looks.look_for_large(self._session, min(round(min_mb * MB), MOST_BYTES))
         from phaseprof.report.large import build_large_objects
 
         return build_large_objects(self._session.recorder.model, min_mb)
@@ -370,6 +375,8 @@ class Profiler:
             least_bytes: growth below it, in bytes a generation, is negligible; ``None``: what nobody on this machine
                 would feel, by the hour or so far, is.
         """
+        if least_bytes is not None:
+            check_number("least_bytes", least_bytes)
         self._session.finish()  # before anything is imported: our own modules are no growth of the program's
         from phaseprof.analysis.findings import find_leaks
         from phaseprof.report.findings import DISABLED as UNMEASURED
@@ -425,6 +432,8 @@ class Profiler:
         """Print what was found, one line a phase, and the cost; with ``full``, every table of the final summary."""
         from phaseprof.report.text import style_for
 
+        check_flag("full", full)
+        check_stream(file)
         if self._session.enabled:
             looks.look_for_large(self._session, 10 * MB)
         style = replace(style_for(sys.stdout if file is None else file, os.environ), full=full)
@@ -466,6 +475,7 @@ class _Printer:
 
 def _print(report: object, file: TextIO | None = None) -> None:
     """Print a report where the user's own prints go; a closed or broken stream loses the text, not the run."""
+    check_stream(file)
     stream = sys.stdout if file is None else file
     try:
         stream.write(f"{for_terminal(str(report))}\n")

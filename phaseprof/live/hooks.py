@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 
 from phaseprof.interrupts import raise_the_programs
+from phaseprof.live.arguments import check_function, check_whole
 from phaseprof.live.budget import Budget
 
 
@@ -19,6 +20,8 @@ class Hooks:
 
     def add(self, call: Callable[[], object], every: int) -> None:
         """Call ``call`` at the end of every ``every``-th generation."""
+        check_function("call", call)
+        check_whole("every", every, least=1)
         self._calls.append((every, call))
 
     def tell(self, ordinal: int, budget: Budget) -> None:
@@ -34,6 +37,7 @@ class Hooks:
 
     def add_at_end(self, call: Callable[[], object]) -> None:
         """Call ``call`` before the recording ends; a forked child's end is none of it."""
+        check_function("call", call)
         self._at_end.append((os.getpid(), call))
 
     def end(self) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import operator
 from collections.abc import Iterable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 from phaseprof.errors import ExpectationError, UsageError
+from phaseprof.live.arguments import check_items, shown
 from phaseprof.live.recorder import clean_text
 from phaseprof.live.scopes import DisabledScope, GenerationScope, Items
 from phaseprof.probes.typeinfo import is_a
@@ -36,9 +38,9 @@ class Generations(Generic[T]):
     def __init__(self, make: MakeScope, iterable: Iterable[T], items: Items) -> None:
         if not hasattr(type(iterable), "__iter__") and not hasattr(type(iterable), "__getitem__"):
             raise UsageError(
-                f"generations takes an iterable (got {type(iterable).__name__} {iterable!r}); "
-                "write for g in generations(range(100)):"
+                f"generations takes an iterable (got {shown(iterable)}); write for g in generations(range(100)):"
             )
+        check_items(items)
         self._make = make
         self._iterable = iterable
         self._items = items
@@ -65,6 +67,8 @@ def shown_index(index: object, ordinal: int) -> int | str:
     """The user's number or name for a generation, as a record can hold it."""
     if index is None:
         return ordinal
+    if not is_a(index, str) and hasattr(type(index), "__index__"):  # numbers of numpy are numbers, too
+        index = operator.index(index)  # type: ignore[arg-type]  # just looked up
     if type(index) is int and -(2**63) <= index < 2**63:
         return index
     return clean_text(index if is_a(index, str) else str(index))
@@ -72,7 +76,7 @@ def shown_index(index: object, ordinal: int) -> int | str:
 
 def _index_of(item: object) -> int | str | None:
     """A number or a name is the generation's own; anything else leaves it its ordinal."""
-    return item if type(item) is int or type(item) is str else None
+    return item if type(item) is int or (type(item) is str and item.strip()) else None
 
 
 class OpenEnd:
@@ -93,8 +97,9 @@ class OpenEnd:
 
     def next(self, index: int | str | None, items: Items) -> None:
         """End the open generation, if there is one, and begin another."""
+        scope = self._make(index, items=items)  # what is refused leaves the open one as it was
         self.end()
-        self._scope = self._make(index, items=items).__enter__()
+        self._scope = scope.__enter__()
 
     def end(self, items: Items = None, *, failed: bool = False) -> None:
         """End the open generation, if there is one; one that failed is not measured."""

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from phaseprof._version import __version__
-from phaseprof.errors import ProbeUnavailable, UsageError
+from phaseprof.errors import ProbeUnavailable
 from phaseprof.interrupts import raise_the_programs
 from phaseprof.live import origin
+from phaseprof.live.arguments import not_a_label
 from phaseprof.live.settings import Settings
 from phaseprof.native.extension import make_open_file
 from phaseprof.probes.kept_file import KeptFile
@@ -414,12 +415,6 @@ def _as_point(row: Row) -> fmt.Point:
     now, label, edge, generation, raw, devices, items, lane = row
     text = raw[:-1].decode("ascii", "replace") if isinstance(raw, bytes) else raw
     return fmt.Point(now, label, edge, generation, text, dict(devices or {}), items, lane)
-
-
-def not_a_label(name: object) -> UsageError:
-    """Say that a label must be a text, and not an empty one."""
-    given = "an empty text" if is_a(name, str) else type(name).__name__
-    return UsageError(f"a label must be a text that is not empty (got {given}); write checkpoint('encoder')")
 
 
 def clean_text(text: str, most: int = MAX_LABEL_CHARS) -> str:

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import _lru_cache_wrapper
 
-from phaseprof.errors import UsageError
+from phaseprof.live.arguments import check_number, check_whole
 from phaseprof.probes import census
 from phaseprof.probes.holders import find_holders
-from phaseprof.probes.typeinfo import is_a, type_name
+from phaseprof.probes.typeinfo import type_name
 
 # Stretches of calls in which something must grow to be a leak, and those after which it is given up as falling.
 LEAK_STRETCHES, MOST_STRETCHES = 3, 8
@@ -49,13 +49,9 @@ class Repetition:
     max_objects: float = 0.0
 
     def __post_init__(self) -> None:
-        numbers = (self.repeat, self.warm_up, self.max_objects)
-        is_number = all((is_a(one, int) or is_a(one, float)) and not is_a(one, bool) for one in numbers)
-        if not is_number or self.repeat < 5 or self.warm_up < 0 or self.max_objects < 0:
-            raise UsageError(
-                "repeat must be >= 5, warm_up >= 0 and max_objects >= 0 "
-                f"(got {self.repeat}, {self.warm_up} and {self.max_objects})"
-            )
+        check_whole("repeat", self.repeat, least=5)
+        check_whole("warm_up", self.warm_up, least=0)
+        check_number("max_objects", self.max_objects)
 
 
 @dataclass(frozen=True)

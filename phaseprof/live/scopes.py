@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-import math
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
 from types import TracebackType
 from typing import NoReturn, Protocol, TypeVar, Union, cast
 
 from phaseprof.errors import UsageError
 from phaseprof.interrupts import raise_the_programs
+from phaseprof.live.arguments import check_index, check_items, check_label, item_count, shown
 from phaseprof.live.origin import defined_at
 from phaseprof.live.visits import Visit, Visited
 from phaseprof.probes.typeinfo import is_a
@@ -63,20 +63,23 @@ class Boundaries(Protocol):
     def end_generation(self, items: float, *, failed: bool) -> None:
         """The turn that was begun ends."""
 
-    def warn(self, text: str) -> None:
-        """Tell the user once."""
+    def warn(self, text: str, detail: str = "") -> None:
+        """Tell the user once; ``detail`` is not recorded."""
 
 
-def count_items(items: Items, result: object) -> float:
-    """Return how many items a visit did: a number, or a function of the phase's return value; -1 if unknown."""
+def count_items(to: Boundaries, items: Items, result: object) -> float:
+    """Return how many items a visit did: a number, or a function of the phase's return value; -1 if unknown.
+
+    What is no such number is warned of once, since the program computes it as it runs.
+    """
     if items is None:
         return -1.0
     try:
-        n = float(items(result) if callable(items) else items)
+        return item_count(items(result) if callable(items) else items)
     except Exception as error:  # noqa: BLE001 - the user's function must not break the phase it counts for
         raise_the_programs(error)
+        to.warn("items could not be counted and are left out", f": {error or type(error).__name__}")
         return -1.0
-    return n if math.isfinite(n) else -1.0
 
 
 class _PlainWith:
@@ -111,13 +114,9 @@ class PhaseScope(_PlainWith):
     __slots__ = ("_items", "_name", "_open", "_to", "_visited")
 
     def __init__(self, to: Boundaries, name: str | None, items: Items) -> None:
+        check_items(items)
         if name is not None:
-            if not is_a(name, str):
-                raise UsageError(f"profile_phase takes a name (got {name!r}); write @profile_phase('train')")
-            if not name.strip():
-                raise UsageError(
-                    f"a phase needs a name that is not empty (got {name!r}); write @profile_phase('train')"
-                )
+            check_label("phase name", name, "@profile_phase('train')")
             self._visited = to.visited(name, "phase")
         self._to = to
         self._name = name
@@ -146,9 +145,10 @@ class PhaseScope(_PlainWith):
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         if self._open:
-            _leave_newest(self._to, self._open, -1.0 if callable(self._items) else count_items(self._items, None))
+            items = -1.0 if callable(self._items) else count_items(self._to, self._items, None)
+            _leave_newest(self._to, self._open, items)
         elif self._items is not None and self._to.enabled and not callable(self._items):
-            self._visited.add_items(count_items(self._items, None))
+            self._visited.add_items(count_items(self._to, self._items, None))
 
     def __call__(self, function: F) -> F:
         """Decorate a function, method, static or class method, coroutine or (async) generator."""
@@ -159,7 +159,8 @@ class PhaseScope(_PlainWith):
             on_class = is_a(function, type)
             where = "on the methods of the class" if on_class else "under @property and the like, right above def"
             kind = "class" if on_class else type(function).__name__
-            raise UsageError(f"profile_phase decorates a function or method (got {kind} {function!r}); put it {where}")
+            given = f"{kind} {shown(function)}"
+            raise UsageError(f"profile_phase decorates a function or method (got {given}); put it {where}")
         name = self._name or getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
         label = self._to.visited(name, "phase")
         label.site = label.site or defined_at(function)
@@ -202,7 +203,7 @@ def _wrap_function(
             _count(to, label, now)
             result = function(*args, **kwargs)
             if items is not None:
-                label.add_items(count_items(items, result))
+                label.add_items(count_items(to, items, result))
             return result
         visit = to.enter(label, now)
         try:
@@ -210,7 +211,7 @@ def _wrap_function(
         except BaseException:
             to.leave(visit, -1.0)
             raise
-        to.leave(visit, -1.0 if items is None else count_items(items, result))
+        to.leave(visit, -1.0 if items is None else count_items(to, items, result))
         return result
 
     return phase
@@ -230,7 +231,7 @@ def _wrap_coroutine(
             if visit is not None:
                 to.leave(visit, -1.0)
             raise
-        n = -1.0 if items is None else count_items(items, result)
+        n = -1.0 if items is None else count_items(to, items, result)
         if visit is not None:
             to.leave(visit, n)
         else:
@@ -391,6 +392,8 @@ class GenerationScope(_BlockOnly):
     called = "generation"
 
     def __init__(self, to: Boundaries, index: int | str | None, items: Items) -> None:
+        check_index(index)
+        check_items(items)
         self._to = to
         self._index = index
         self._counts = False
@@ -406,4 +409,4 @@ class GenerationScope(_BlockOnly):
     ) -> None:
         if self._counts:
             self._counts = False
-            self._to.end_generation(count_items(self.items, None), failed=kind is not None)
+            self._to.end_generation(count_items(self._to, self.items, None), failed=kind is not None)

@@ -12,6 +12,7 @@ from sys import getrefcount
 
 from phaseprof.errors import ExpectationError, PhaseprofError
 from phaseprof.interrupts import raise_the_programs
+from phaseprof.live.arguments import check_label, is_label, not_a_label
 from phaseprof.live.budget import AFTER_EFFECTS, PLANNED, Budget
 from phaseprof.live.closing import ClosingLook
 from phaseprof.live.devices import Devices
@@ -22,7 +23,7 @@ from phaseprof.live.log_lines import log_generation
 from phaseprof.live.loops import OpenEnd, shown_index
 from phaseprof.live.marks import Marks, end_stale
 from phaseprof.live.origin import written_at
-from phaseprof.live.recorder import MAX_LABELS, OVERFLOW, Recorder, not_a_label
+from phaseprof.live.recorder import MAX_LABELS, OVERFLOW, Recorder
 from phaseprof.live.rounds import Rounds
 from phaseprof.live.sampler import Sampler, flush, marks_nothing, start_sampler
 from phaseprof.live.scopes import CheckpointScope, CountedScope, GenerationScope, Items
@@ -35,7 +36,6 @@ from phaseprof.live.warn import warn_user
 from phaseprof.live.watching import Expected, Watched, WatchList
 from phaseprof.probes import own
 from phaseprof.probes.run_queue import RunQueue
-from phaseprof.probes.typeinfo import is_a
 from phaseprof.recording import format as fmt
 
 Mark = tuple[Visited, Visited, CountedScope, CheckpointScope]
@@ -47,9 +47,9 @@ ROLES = (*VISITS, "generation")
 class Session:
     """Records what scopes report, and measures at the end of each generation.
 
-    Nothing in here raises into the training program, except ``ExpectationError`` where ``on_violation="raise"`` asks
-    for it at the end of a generation.  What the program itself raises while this code runs, such as a signal handler's
-    timeout or Ctrl-C, goes on to the program; what was begun is ended first.
+    Nothing in here raises into the program but ``UsageError`` for a wrong argument, and ``ExpectationError`` where
+    ``on_violation="raise"`` asks for it.  What the program itself raises while this code runs, such as a handler's
+    timeout or Ctrl-C, goes on to it; what was begun is ended first.
 
     Args:
         settings: what may be done, and where it is written.
@@ -265,13 +265,14 @@ class Session:
             # To make a scope takes longer than to see that nobody has the last one any more.
             return scope if getrefcount(scope) <= UNUSED and not scope.opened else CheckpointScope(self, block)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
+            if not is_label(name):  # asked only now: a label that is known costs nothing
+                raise not_a_label(name) from None
             self._pass_on(error)
-        return CheckpointScope(self, self.visited(str(name), "block"))
+        return CheckpointScope(self, self.visited(name, "block"))
 
     def _make_mark(self, name: str) -> Mark:
         """What a checkpoint counts, its points and the blocks that it may begin; and what it returns."""
-        if not is_a(name, str) or not name.strip():
-            raise not_a_label(name)
+        check_label("label", name, "checkpoint('encoder')")
         block = self.visited(name, "block")
         mark = (self.visited(name, "checkpoint"), block, CountedScope(block), CheckpointScope(self, block))
         if len(self._marks) < MAX_LABELS:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import difflib
 import math
 import os
-import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, Union
 
 from phaseprof.errors import UsageError
+from phaseprof.live.arguments import refuse, shown
 from phaseprof.live.project_file import read_project_table, working_folder
 from phaseprof.live.warn import warn_user
 from phaseprof.recording.addresses import is_address
@@ -68,14 +68,13 @@ class Settings:
     def __post_init__(self) -> None:
         for name in ("leak_threshold_mb", "track_every", "max_pause", "max_look", "min_generation_s"):
             _require(getattr(self, name) is not None, name, "be a number", None)
-        for name in ("max_pause", "max_look"):
-            _require(getattr(self, name) > 0, name, "be > 0", getattr(self, name))
+        for name in ("max_pause", "max_look", "leak_threshold_mb"):
+            _require(0 < getattr(self, name) < math.inf, name, "be > 0 and finite", getattr(self, name))
         least = self.min_generation_s
         _require(0 <= least < math.inf, "min_generation_s", "be >= 0", least)
         _require(self.budget is None or 0 < self.budget <= 1, "budget", "be in (0, 1] or None", self.budget)
         every = self.report_every
         _require(every is None or every > 0, "report_every", "be > 0 or None", every)
-        _require(self.leak_threshold_mb > 0, "leak_threshold_mb", "be > 0", self.leak_threshold_mb)
         _require(self.track_every > 0, "track_every", "be > 0", self.track_every)
         sampled = self.sample_every_s
         _require(sampled is None or 0.001 <= sampled <= 86400, "sample_every_s", "be >= 0.001 or None", sampled)
@@ -89,12 +88,8 @@ class Settings:
 
 def _require(holds: bool, name: str, rule: str, given: object) -> None:
     if not holds:
-        raise UsageError(f"{name} must {rule} (got {_short(given)})")
+        raise refuse(name, rule, given)
 
-
-_repr = reprlib.Repr()
-_repr.maxstring = _repr.maxother = 100
-_short = _repr.repr
 
 NAMES = tuple(field.name for field in fields(Settings))
 # What else the table and the environment may hold: what ``phaseprof run`` instruments.
@@ -136,6 +131,8 @@ def from_config(config: Mapping[str, object]) -> dict[str, object]:
     Raises:
         UsageError: a key is neither, or nearly one of a trainer's keys; the nearest is named.
     """
+    if not isinstance(config, Mapping):
+        raise refuse("config", "be a mapping", config, "write Profiler.from_config({'memory_report_interval': 100})")
     nested = config.get("trainer")
     if isinstance(nested, Mapping):
         ours = {**_keys_for_us(config), **_keys_for_us(nested)}
@@ -161,7 +158,7 @@ def reject_unknown(given: Iterable[str], known: tuple[str, ...], what: str) -> N
         if name not in known:
             near = _nearest(name, known, cutoff=NEAR)
             hint = f"; did you mean {near!r}?" if near else ""
-            raise UsageError(f"{what} must be one of {', '.join(known)} (got {name!r}){hint}")
+            raise UsageError(f"{what} must be one of {', '.join(known)} (got {shown(name)}){hint}")
 
 
 def _nearest(name: object, known: Iterable[str], *, cutoff: float) -> str:
@@ -233,7 +230,7 @@ def _to_bool(name: str, value: object) -> bool:
         return value
     word = str(value).strip().lower()
     if word not in _YES | _NO:
-        raise UsageError(f"{name} must be true or false (got {_short(value)})")
+        raise refuse(name, "be true or false", value)
     return word in _YES
 
 
@@ -241,9 +238,9 @@ def _to_number(name: str, value: object) -> float | int | None:
     if value is None or (isinstance(value, str) and value.strip().lower() in _NONE):
         return None
     if isinstance(value, bool):
-        raise UsageError(f"{name} must be a number (got {_short(value)})")
+        raise refuse(name, "be a number", value)
     try:
         return int(str(value)) if name in _WHOLE else float(str(value))
     except (ValueError, OverflowError):
         kind = "whole number" if name in _WHOLE else "number"
-        raise UsageError(f"{name} must be a {kind} (got {_short(value)})") from None
+        raise refuse(name, f"be a {kind}", value) from None

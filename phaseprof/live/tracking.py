@@ -9,6 +9,7 @@ from types import MethodType
 
 from phaseprof.errors import UsageError
 from phaseprof.interrupts import raise_the_programs
+from phaseprof.live.arguments import check_label, shown
 from phaseprof.probes.typeinfo import is_a
 
 Getter = Callable[[], object]
@@ -28,8 +29,7 @@ class TrackList:
         Raises:
             UsageError: the object cannot be held weakly (a list, dict or tuple); give a getter instead.
         """
-        if not is_a(name, str) or not name.strip():
-            raise UsageError(f"track needs a name (got {name!r}); write track('replay', lambda: agent.replay)")
+        check_label("tracked name", name, "track('replay', lambda: agent.replay)")
         self.gone.pop(name, None)
         if is_a(target, MethodType):
             # A bound method would keep its object alive; gone with it, it is called no more.
@@ -42,7 +42,7 @@ class TrackList:
             self.getters[name] = weakref.ref(target)
         except TypeError:
             raise UsageError(
-                f"track({name!r}, ...) cannot hold a {type(target).__name__} weakly; "
+                f"track({shown(name)}, ...) cannot hold a {type(target).__name__} weakly; "
                 "give a getter: track(name, lambda: owner.attribute)"
             ) from None
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Union, cast
+from typing import TypeGuard, Union, cast
 
 from phaseprof.errors import UsageError
 from phaseprof.interrupts import raise_the_programs
+from phaseprof.live.arguments import refuse, shown
 from phaseprof.live.names import MAIN, find_class, misspelt, not_a_class, why_missing
 from phaseprof.probes import census
 from phaseprof.probes.typeinfo import hashes_plainly, is_a, type_name, with_subclasses
@@ -25,13 +26,18 @@ def check_expected(expected: object) -> tuple[int, int]:
     """
     if expected is None:
         return (-1, -1)
-    if is_a(expected, int) and not is_a(expected, bool) and expected >= 0:
+    if _is_count(expected):
         return (expected, expected)
     if (is_a(expected, tuple) or is_a(expected, list)) and len(expected) == 2:
         low, high = expected
-        if all(is_a(n, int) and not is_a(n, bool) for n in (low, high)) and 0 <= low <= high:
+        if _is_count(low) and _is_count(high) and low <= high:
             return (low, high)
-    raise UsageError(f"expected must be a count, a range (lo, hi) with 0 <= lo <= hi, or None (got {expected!r})")
+    raise refuse("expected", "be a count, a range (lo, hi) with 0 <= lo <= hi, or None", expected)
+
+
+def _is_count(n: object) -> TypeGuard[int]:
+    """Whether it is a whole number that a record can hold."""
+    return is_a(n, int) and not is_a(n, bool) and 0 <= n < 2**63
 
 
 @dataclass
@@ -88,7 +94,8 @@ class WatchList:
         if not issubclass(type(target), type) and is_a(target, str):
             dotted = target.replace(":", ".")
             if not all(part.isidentifier() for part in dotted.split(".")):
-                raise UsageError(f"watch takes a class or its dotted name (got {target!r}); write watch('envs.Env')")
+                given = shown(target)
+                raise UsageError(f"watch takes a class or its dotted name (got {given}); write watch('envs.Env')")
             entry = Watched(dotted.rpartition(".")[2], low, high, None, dotted=dotted)
             cls = find_class(dotted, lazily=True)
             other = not_a_class(dotted) if cls is None else ""
@@ -106,7 +113,8 @@ class WatchList:
                 )
             entry = Watched(type_name(target).rpartition(".")[2], low, high, weakref.ref(target))
         else:
-            raise UsageError(f"watch takes a class or its dotted name (got {target!r}); write watch(Env, expected=2)")
+            given = shown(target)
+            raise UsageError(f"watch takes a class or its dotted name (got {given}); write watch(Env, expected=2)")
         entry.name = self._free_name(entry)
         self.entries[entry.name] = entry
         return entry

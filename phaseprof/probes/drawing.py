@@ -15,6 +15,7 @@ from phaseprof.probes.typeinfo import is_a, type_name
 
 _MAX_DRAWN = 3  # more of one class have the same holders, and make the picture unreadable
 _MAX_REFERRERS = 20
+MOST_LEVELS = 1000
 
 
 def draw_holders(cls: type, file: str | os.PathLike[str], *, depth: int = 5) -> int:
@@ -40,8 +41,8 @@ def draw_holders(cls: type, file: str | os.PathLike[str], *, depth: int = 5) -> 
     objgraph = _objgraph(file)
     if not is_a(cls, type):
         raise UsageError(f"cls must be a class (got {type_name(type(cls))})")
-    if not is_a(depth, int) or depth < 1:
-        raise UsageError(f"depth must be a number of levels >= 1 (got {depth!r})")
+    if not is_a(depth, int) or is_a(depth, bool) or not 1 <= depth <= MOST_LEVELS:
+        raise UsageError(f"depth must be a number of levels from 1 to {MOST_LEVELS} (got {depth!r:.100})")
     found = instances([cls])
     del found[:-_MAX_DRAWN]
     if not found:

@@ -215,7 +215,7 @@ def test_an_items_function_that_raises_breaks_nothing(profiler: Profiler) -> Non
 
 @pytest.mark.parametrize("wrong", [3, b"train", ["train"]])
 def test_a_name_that_is_no_text_is_refused(profiler: Profiler, wrong: object) -> None:
-    with pytest.raises(UsageError, match="profile_phase takes a name"):
+    with pytest.raises(UsageError, match="phase name must be a non-empty string"):
         profiler.phase(wrong)  # type: ignore[arg-type]
 
 

@@ -387,7 +387,7 @@ def test_what_cannot_be_held_weakly_needs_a_getter(target: object) -> None:
 
 @pytest.mark.parametrize("name", ["", 3, None])
 def test_a_track_needs_a_name(name: object) -> None:
-    with pytest.raises(UsageError, match="track needs a name"):
+    with pytest.raises(UsageError, match="tracked name must be a non-empty string"):
         TrackList().add(name, Buffer(1))  # type: ignore[arg-type]
 
 
