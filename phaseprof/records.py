@@ -20,6 +20,8 @@ KINDS = (
 
 # How a chain of holders ends where it names nobody: dead cycles, what only C holds, and a search that met its limit.
 GARBAGE, OUTSIDE, STOPPED = "garbage", "outside Python", "unknown (search stopped)"
+# How the path to a place begins that no root reaches, in looks by place.
+UNREACHABLE = "unreachable"
 NOT_FOUND = frozenset({OUTSIDE, STOPPED, ""})
 # How a path begins whose search stopped before it met a root, and what stands for a name that could not be read.
 UNKNOWN_HOLDER, UNKNOWN_NAME = "unknown holder", "<unknown>"

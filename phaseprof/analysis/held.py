@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import BLOCK_BYTES
+from phaseprof.records import BLOCK_BYTES, OUTSIDE, UNREACHABLE
+
+Memory = tuple[NDArray[np.float64], NDArray[np.float64]]  # generations, and bytes in each
 
 # What waits for the collector, as each look by place finds it.
 WAITING = "waiting_bytes"
@@ -30,6 +32,8 @@ def grew_held(process: ProcessRun, at: str, generation: int) -> bool:
         generation: that of the end: what is seen in it, or after it, does not count.
     """
     memory = _memory(process, at, generation)
+    if memory is not None and _came_held(process, generation, memory):
+        return True
     seen = _seen_waiting(process, at, generation)
     if memory is None or seen is None:
         return False
@@ -44,6 +48,25 @@ def grew_held(process: ProcessRun, at: str, generation: int) -> bool:
     return bool(even / ALIKE <= grown <= even * ALIKE and waits < MOSTLY * grown)
 
 
+def _came_held(process: ProcessRun, before: int, memory: Memory) -> bool:
+    """Whether most of what memory grew by between two looks came to places that Python holds, or graphs did.
+
+    What a graph saves lies in C++, and nobody sees how much that is.
+
+    Example: ten losses come to a list in each generation, 900 bytes in Python and 33 KB in all.
+    """
+    for told in process.looks.values():
+        held = [row for row in told.rows if row.steps and row.steps[0] not in (UNREACHABLE, OUTSIDE)]
+        n = told.g - told.since
+        if not 0 < n <= told.g < before:
+            continue
+        first, last = np.interp((told.since, told.g), *memory).tolist()
+        came = sum(row.bytes for row in held)
+        if any(row.graphs >= n for row in held) or came >= MOSTLY * (last - first) > 0:
+            return True
+    return False
+
+
 def _seen_waiting(process: ProcessRun, at: str, before: int) -> tuple[int, float] | None:
     """The newest generation before one in which it was seen how many bytes wait, and how many that were."""
     looks, flags = process.series.get((at, WAITING)), process.series.get((at, "after_full_collection"))
@@ -52,7 +75,7 @@ def _seen_waiting(process: ProcessRun, at: str, before: int) -> tuple[int, float
     return max(seen, default=None)
 
 
-def _memory(process: ProcessRun, at: str, before: int) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def _memory(process: ProcessRun, at: str, before: int) -> Memory | None:
     """What both allocators gave out, before a generation."""
     known = [
         (np.array(series.generations), unit * np.array(series.values))

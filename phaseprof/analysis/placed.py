@@ -25,6 +25,8 @@ from phaseprof.records import (
     CONTEXTS,
     GARBAGE,
     NODE_BYTES,
+    OUTSIDE,
+    UNREACHABLE,
     Certainty,
     Finding,
     Verdict,
@@ -49,9 +51,8 @@ LONG_FULL = 0.5
 ALIKE = 1.1
 # Containers whose table grows and shrinks by steps, whatever they hold.
 HASHED = frozenset({"dict", "set", "frozenset", "OrderedDict", "defaultdict", "Counter"})
-_UNREACHABLE, _OUTSIDE = "unreachable", "outside Python"
 # How a path to the values of context variables begins.
-_CONTEXT = (_OUTSIDE, "(Context)", "(hamt)")
+_CONTEXT = (OUTSIDE, "(Context)", "(hamt)")
 # Under which name the survivors of a kind are filed.
 _FILED = {"tensors": "storages", "arrays": "arrays", "autograd graph": "graph"}
 
@@ -225,7 +226,7 @@ def _as_graph(share: Share) -> Share:
 
 def _n_nodes(told: fmt.Places) -> int:
     """How many nodes of graphs came that only C++ holds."""
-    outside = [place for place in told.rows if place.steps and place.steps[0] == _OUTSIDE]
+    outside = [place for place in told.rows if place.steps and place.steps[0] == OUTSIDE]
     return sum(n for place in outside for name, n, _ in place.inside if GRAPH_NODE.search(_short(name)))
 
 
@@ -286,7 +287,7 @@ def _holder(steps: Sequence[str]) -> tuple[str, ...]:
     """
     if tuple(steps[:3]) == _CONTEXT:
         return "contextvars (Context)", *(step for step in steps[3:] if not step.startswith("(hamt"))
-    return () if steps[0] in (_UNREACHABLE, _OUTSIDE) else tuple(steps)
+    return () if steps[0] in (UNREACHABLE, OUTSIDE) else tuple(steps)
 
 
 def _grows_in_its_items(place: fmt.Place, since: int, turns: int, item_bytes: float | None) -> bool:
@@ -495,9 +496,9 @@ def name_growth(place: fmt.Place) -> tuple[str, str, str]:
     """
     subject = _subject(place)
     short = _short(subject)
-    if place.steps and place.steps[0] == _UNREACHABLE:
+    if place.steps and place.steps[0] == UNREACHABLE:
         return GARBAGE, short, subject
-    part = SAVED if place.steps and place.steps[0] == _OUTSIDE else MOSTLY
+    part = SAVED if place.steps and place.steps[0] == OUTSIDE else MOSTLY
     if short in TENSORS and place.graphs >= part * sum(n for name, n, _ in place.inside if _is_tensor(name)) > 0:
         return "autograd graph", "Tensor", subject
     if short in CONTAINERS or (is_plumbing(subject) and short not in TENSORS):
@@ -509,7 +510,7 @@ def _subject(place: fmt.Place) -> str:
     """The type directly in the place that brought most, else what of it tells most, else that of the place itself."""
     if place.direct and not is_plumbing(place.direct[0][0]):
         return place.direct[0][0]
-    if place.steps and place.steps[0] == _UNREACHABLE and place.inside:
+    if place.steps and place.steps[0] == UNREACHABLE and place.inside:
         return what_piles_up(place.inside)[0]
     telling = [row for row in place.inside if not is_plumbing(row[0]) and _is_in_most(place, row)]
     if telling:

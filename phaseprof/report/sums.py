@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from phaseprof.analysis.paths import places_of
 from phaseprof.analysis.sums import FRAGMENTATION, NATIVE, OTHER_PLACES, PLACE, UNSEEN, GrowthSum, Part, growth_sums
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import OUTSIDE, Finding
+from phaseprof.records import OUTSIDE, UNREACHABLE, Finding
 from phaseprof.report.access import Generations
 from phaseprof.report.text import Report, Style, change_cell, fit, pad, section
 
@@ -17,7 +17,7 @@ _WORDS = {
     OTHER_PLACES: "other places in Python", NATIVE: "native: beyond all that Python holds",
     FRAGMENTATION: "fragmentation: freed, and kept by malloc", UNSEEN: "not looked at",
 }  # fmt: skip
-_NOBODY = {"unreachable": "waits for the collector", OUTSIDE: "held outside Python"}
+_NOBODY = {UNREACHABLE: "waits for the collector", OUTSIDE: "held outside Python"}
 
 
 @dataclass(frozen=True)

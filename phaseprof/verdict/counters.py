@@ -87,8 +87,7 @@ def _judge(x: Floats, y: Floats, early: float) -> Outcome:
     if len(rises) < 3:
         return Outcome("step", "step", begin, since, 0.5 ** len(rises), float(y[-1]))
     longest = float(_waits(x, rises).max())
-    pause = float(x[-1] - x[rises[-1]])
-    if pause > 2 * longest or _has_nearly_ended(x, y, rises):
+    if _stood_since(x, rises[-1]) > 2 * longest or _has_nearly_ended(x, y, rises):
         return Outcome("plateau", "saturating", begin, since, 0.5 ** len(rises), float(y[-1]))
     outcome = _judge_rising(x, y, Outcome("growing", "staircase", begin, since, 0.1), early)
     if outcome.verdict == "leak" and (_is_overdue(x, y, rises, longest) or _may_have_ended_unseen(x, y)):
@@ -104,7 +103,16 @@ def _has_nearly_ended(x: Floats, y: Floats, rises: NDArray[np.intp]) -> bool:
     main = rises[y[rises] - y[rises - 1] >= PART * float(np.ptp(y))]
     if len(main) < 3 or not 1 <= np.count_nonzero(rises > main[-1]) < 3:
         return False
-    return float(x[-1] - x[main[-1]]) > 2 * float(_waits(x, main).max())
+    return _stood_since(x, main[-1]) > 2 * float(_waits(x, main).max())
+
+
+def _stood_since(x: Floats, index: int) -> float:
+    """How long growth was seen to stand after a reading: one late reading is one, however long nobody looked.
+
+    Example: a list grows in each of 54 generations that were read, and by little in the last three, of which only the
+    third was: that may be the program's end.
+    """
+    return float(np.minimum(1.0, np.diff(x[index:])).sum())
 
 
 def rise_indices(y: Floats) -> NDArray[np.intp]:
@@ -138,7 +146,7 @@ def _is_overdue(x: Floats, y: Floats, rises: NDArray[np.intp], longest: float) -
     Where every reading rose by the same, one that does not is enough. Else the stand must be the longest so far, and
     after 8 rises or more, so long that rises at random times would leave it in one of ten cases or fewer.
     """
-    pause = float(x[-1] - x[rises[-1]])
+    pause = _stood_since(x, rises[-1])
     if _is_clockwork(x, y, rises):
         return pause > 0
     chance = (1 - pause / float(x[-1] - x[0])) ** len(rises) if len(rises) >= 8 else 0.0

@@ -44,6 +44,25 @@ def test_what_was_seen_before_the_end_tells(process: ProcessRun, is_held: bool) 
     assert grew_held(process, AT, LAST) is is_held
 
 
+@pytest.mark.parametrize(
+    ("steps", "n_bytes", "graphs", "is_held"),
+    [
+        (["module app", ".losses (list, 12)"], 6 * MIB, 0, True),
+        (["module app", ".losses (list, 12)"], 900, 9, True),  # what the graphs save lies in C++
+        (["module app", ".losses (list, 12)"], 900, 0, False),  # a small part of it
+        (["unreachable", "(Rollout)"], 6 * MIB, 9, False),
+        (["outside Python", "(Tensor)"], 6 * MIB, 9, False),  # nobody knows who holds it
+    ],
+)
+def test_what_came_to_a_place_between_two_looks_was_held(
+    steps: list[str], n_bytes: int, graphs: int, is_held: bool
+) -> None:
+    process = run(rising())
+    process.add(fmt.Places(LOOK, LOOK, 3, n_bytes, [fmt.Place(steps, "list", 1, n_bytes, graphs, [], [])]))
+
+    assert grew_held(process, AT, LAST) is is_held
+
+
 @pytest.mark.parametrize(("waits", "verdict"), [(0, "leak"), (LOOK * MIB, "sawtooth"), (None, "sawtooth")])
 def test_what_was_held_leaks_though_a_collection_takes_it_at_the_end(waits: float | None, verdict: str) -> None:
     found = find_symptoms(run(rising(), waits=waits))

@@ -119,3 +119,13 @@ def test_it_shows_garbage_after_another_fall_as_well():
 
 def test_growth_that_begins_anew_is_no_ending():
     assert judge([*range(20), 0, 1]).verdict == "sawtooth"
+
+
+@few
+@given(st.lists(st.integers(80, 120), min_size=30, max_size=60), st.integers(2, 4), st.floats(0.001, 1))
+def test_one_late_reading_that_rose_by_little_takes_nothing_back(rises, late, share):
+    """A busy machine read nothing for a while, and then the program had begun to let go."""
+    values = [*np.cumsum(rises).tolist()]
+    generations = [*range(len(values)), len(values) - 1 + late]
+
+    assert judge([*values, values[-1] + 100 * share], generations).verdict == "leak"
