@@ -105,7 +105,11 @@ def memory_point(process: ProcessRun) -> str:
 
 
 def count_generations(process: ProcessRun) -> int:
-    """Return how many generations were recorded; turns that nobody declared are counted by their readings."""
+    """Return how many generations there were, those included that were only counted.
+
+    Turns that nobody declared are counted by their readings.
+    """
     if process.generations:
-        return len(process.generations)
+        of_generations = (n for number, n in process.counted.items() if process.labels[number].role == "generation")
+        return max(len(process.generations) + sum(of_generations), process.generations[-1].ordinal + 1)
     return 1 + max((s.generations[-1] for s in process.series.values() if len(s)), default=-1)

@@ -146,6 +146,19 @@ def test_trend_leaves_out_phases_inside_phases() -> None:
     assert [row.label for row in build.build_trend(process).rows] == ["Gen 0: After outer"]
 
 
+@pytest.mark.parametrize(("n_recorded", "n_counted", "told"), [(7, 0, 7), (7, 3, 10), (2, 38, 40)])
+def test_generations_that_were_only_counted_are_among_those_judged(n_recorded: int, n_counted: int, told: int) -> None:
+    process = recorded(
+        fmt.Label(0, "generation", "generation"),
+        fmt.Label(1, "train", "phase"),
+        *(fmt.GenerationBegin(g, g, g) for g in range(n_recorded)),
+        *metrics("rss_bytes", [1e9] * n_recorded),
+        fmt.Visits(99, n_recorded, {0: n_counted, 1: 500}),
+    )
+
+    assert build.build_findings([], process=process).n_generations == told
+
+
 def test_a_long_trend_is_elided_in_text_and_whole_in_data() -> None:
     process = recorded(*metrics("rss_bytes", [GIB + g * MIB for g in range(1000)]))
 
