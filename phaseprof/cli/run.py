@@ -24,7 +24,7 @@ from phaseprof.cli.output import complain, emit
 from phaseprof.cli.outside import MAIN, Plan, installed
 from phaseprof.cli.script import Script, find_module, find_script, make_main, prepare
 from phaseprof.errors import PhaseprofError, RecordingError, UsageError
-from phaseprof.integrations.automatic import AFTER, put_in, what_was_used
+from phaseprof.integrations.automatic import AFTER, WORKERS, put_in, what_was_used
 from phaseprof.live.settings import PREFIX, resolve
 from phaseprof.probes.typeinfo import is_a
 from phaseprof.recording.addresses import is_address, list_files
@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
     targets = collect_targets(args, os.environ, Path.cwd())
     # Who says what a generation is need not hear it from a framework.
     is_said = any(target.option == "--generation" for target in targets)
-    then = {} if is_said else dict.fromkeys(AFTER, put_in)
+    then = dict.fromkeys((WORKERS,) if is_said else (WORKERS, *AFTER), put_in)
     plan = Plan(targets, [first, f"{first}.__main__"] if program.is_module else [Path(first).stem], then)
     with _as_interpreter(), _environment(_settings(args, first)), installed(plan):
         try:
@@ -116,6 +116,8 @@ def run(args: argparse.Namespace) -> int:
             tracebacks.show(error)
             return 1
         _open_recording()
+        if WORKERS in sys.modules:
+            put_in(WORKERS)
         try:
             return _record(plan, script, quiet=args.quiet, full=args.full)
         finally:

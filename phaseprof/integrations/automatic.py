@@ -26,13 +26,18 @@ AFTER = {
 }
 
 
+# Imported before the first queue is made, from which workers take their work; they record themselves whoever says what a
+# generation is.
+WORKERS = "multiprocessing.queues"
+
+
 def put_in(module: str) -> None:
     """Put the callback into what a framework makes from now on; a framework that has changed is left as it is.
 
     Args:
-        module: a key of ``AFTER`` that was imported just now.
+        module: a key of ``AFTER``, or ``WORKERS``, that was imported just now.
     """
-    name = AFTER[module]
+    name = "workers" if module == WORKERS else AFTER[module]
     try:
         import_module(f"phaseprof.integrations.{name}").install()
     except Exception as error:  # noqa: BLE001 - the program must not feel that it is watched
