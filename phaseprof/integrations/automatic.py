@@ -26,8 +26,7 @@ AFTER = {
 }
 
 
-# Imported before the first queue is made, from which workers take their work; they record themselves whoever says what a
-# generation is.
+# Imported before a queue is made from which workers take their work; they record whoever says what a generation is.
 WORKERS = "multiprocessing.queues"
 
 

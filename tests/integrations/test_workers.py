@@ -40,7 +40,7 @@ def serve(work, done):
 
 if __name__ == "__main__":
     workers.GRACE_S = 0.0
-    phaseprof.configure(run=sys.argv[1], budget=0.9)
+    phaseprof.configure(run=sys.argv[1], budget=None)
     workers.install()
     fork = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(1, mp_context=fork) as executor:
@@ -57,6 +57,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow  # three programs, and what each looks at in its end
 def test_the_report_leads_with_the_worker_that_leaks_and_a_killed_one_has_all_but_its_end(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
     run = tmp_path / "run"
