@@ -14,7 +14,7 @@ from phaseprof.analysis.clock import by_the_clock
 from phaseprof.analysis.counters import counter_causes, explained_memory, is_explained
 from phaseprof.analysis.expectations import broken_expectations, expectation_finding
 from phaseprof.analysis.garbage import backing_tooth, is_sawtooth
-from phaseprof.analysis.limits import FELT_BYTES, Horizon
+from phaseprof.analysis.limits import FELT_BYTES, OWN_BYTES, Horizon
 from phaseprof.analysis.naming import (
     ALLOCATED,
     ITEM_BYTES,
@@ -123,7 +123,7 @@ def _finding(
 ) -> Finding:
     kind, subject = name_kind(cause, _steady_types(process))
     main = main_symptom(cause, kind, subject)
-    rate = max(bytes_per_generation(cause, allocated_per_generation(symptoms)), _came(process, cause))
+    rate = _rate_of(process, cause, allocated_per_generation(symptoms))
     is_followed = any(s.births is not None for s in cause.symptoms.values())
     estimate = rate if is_followed else bytes_per_generation(cause)
     is_brief = main.judgement.verdict == "too short" or (
@@ -138,7 +138,8 @@ def _finding(
         main = replace(main, judgement=replace(main.judgement, verdict="leak", since=backing.judgement.since))
     verdict = _verdict(process, cause, main, backing)
     watched = subject in process.watches
-    is_felt = horizon.is_felt(rate, main.judgement.since) if least_bytes is None else rate >= least_bytes
+    felt = horizon.is_felt(rate, main.judgement.since, least=_least_so_far(cause))
+    is_felt = felt if least_bytes is None else rate >= least_bytes
     if verdict == "leak" and not watched and not is_felt:
         verdict = "growing"
     holder = tuple(cause.holder.steps) if cause.holder is not None and not cause.is_garbage else ()
@@ -156,6 +157,11 @@ def _finding(
     if verdict == "leak" and least_bytes is None and _is_lasting_log(cause, finding, symptoms, horizon):
         finding = replace(finding, verdict="growing")
     return replace(finding, summary=summarise(finding, rate) + _bound_text(cause))
+
+
+def _rate_of(process: ProcessRun, cause: Cause, most: float) -> float:
+    """Bytes a generation: an estimate of which no more is believed than memory grew by, or at least what was seen."""
+    return max(bytes_per_generation(cause, most), _came(process, cause), _own_objects(cause) * ITEM_BYTES)
 
 
 def _came(process: ProcessRun, cause: Cause) -> float:
@@ -288,8 +294,19 @@ def _is_negligible(
     if cause.subjects() & process.watches.keys():
         return False
     most = allocated_per_generation(symptoms, at_rest=_is_at_rest(process, symptoms.get(ALLOCATED[0])))
-    rate = max(bytes_per_generation(cause, most), _came(process, cause))
-    return rate < least_bytes if least_bytes is not None else rate * (horizon.newest + 1) < FELT_BYTES
+    rate = _rate_of(process, cause, most)
+    return rate < least_bytes if least_bytes is not None else rate * (horizon.newest + 1) < _least_so_far(cause)
+
+
+def _least_so_far(cause: Cause) -> float:
+    """What growth must have come to: little for objects of the program's own classes, which are no library's cache."""
+    return OWN_BYTES if _own_objects(cause) > 0 else FELT_BYTES
+
+
+def _own_objects(cause: Cause) -> float:
+    """Objects a generation of classes that the main program defines, which are counted and not estimated."""
+    own = (s for s in cause.of_kind("count/") if s.named.startswith("__main__."))
+    return max((s.judgement.slope for s in own), default=0.0)
 
 
 def _is_at_rest(process: ProcessRun, memory: Symptom | None) -> bool:

@@ -97,7 +97,10 @@ def collected_instances(classes: Sequence[type], *, young: bool = False) -> list
     if found is not None:
         return found
     if young:
-        return [one for n in (1, 0) for one in pick(partial(gc.get_objects, n), classes)]
+        # The younger first, and each by itself: a list that is filled meanwhile is young, and would list itself.
+        newest = pick(partial(gc.get_objects, 0), classes)
+        older = pick(partial(gc.get_objects, 1), classes)
+        return [*(one for one in older if one is not newest), *newest]
     return pick(_source(classes), classes)
 
 

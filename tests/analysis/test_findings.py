@@ -600,3 +600,20 @@ def test_resident_memory_bears_out_nothing_that_memory_in_use_denies(last: int, 
     process.add(held("storages", item="Tensor", length=80))
 
     assert [f.verdict for f in find_leaks(process) if f.kind == "tensors"] == [verdict]
+
+
+# 64 bytes an object at least: of the program's own classes 16 KiB are enough, of a library's it takes a mebibyte.
+@pytest.mark.parametrize(("kind", "slope", "is_told"), [
+    ("__main__.Env", 50, True), ("__main__.Env", 3, False), ("library.Trial", 50, False), ("library.Trial", 900, True),
+])  # fmt: skip
+@pytest.mark.parametrize("in_use", [{}, {"malloc_in_use_bytes": lambda g: 1e8 + 1e5 * (g > 6)}])
+def test_objects_of_the_programs_own_classes_are_told_long_before_they_are_felt(
+    kind: str, slope: float, is_told: bool, in_use: dict[str, Curve]
+) -> None:
+    if in_use and kind == "library.Trial":
+        pytest.skip("memory in use bounds what a library's objects are taken to have brought")
+    holder = held(f"count/{kind}", item=kind, each=72)
+
+    found = find_leaks(record({f"count/{kind}": rising(slope), **in_use}, [holder]))
+
+    assert ("leak" in {f.verdict for f in found}) is is_told

@@ -3,6 +3,8 @@ from __future__ import annotations
 import collections
 import enum
 import gc
+import os
+import subprocess
 import sys
 import weakref
 
@@ -246,3 +248,24 @@ def test_counting_makes_no_instance_dicts():
     census.count_type_names()
 
     assert sys.getallocatedblocks() - before < 200
+
+
+@pytest.mark.parametrize("native", ["0", "1"])
+def test_a_list_of_young_lists_is_not_in_itself(native: str) -> None:
+    """It would be a dead cycle that keeps what was looked at until the next collection."""
+    code = """
+import gc
+from phaseprof.probes.census import collected_instances
+class Env: pass
+gc.collect(); gc.disable()
+kept = [Env() for _ in range(5)]
+found = collected_instances([Env, list], young=True)
+print(sum(type(one) is Env for one in found), any(one is found for one in found))
+"""
+    environment = {**os.environ, "PHASEPROF_NATIVE": native}
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60, check=True
+    )
+
+    assert done.stdout.split() == ["5", "False"]

@@ -38,17 +38,17 @@ def test_000_01_memory_tracking_enabled() -> None:
 
 
 def test_000_02_memory_report_interval(capsys: pytest.CaptureFixture[str]) -> None:
-    profiler = Profiler.from_config({"memory_report_interval": 5})
+    profiler = Profiler.from_config({"memory_report_interval": 20})
     experience: list[bytearray] = []
     profiler.track("experience", lambda: experience)
-    generations(profiler, range(15), rollout=lambda _: experience.append(bytearray(1_000_000)))
+    generations(profiler, range(60), rollout=lambda _: experience.append(bytearray(100_000)))
     profiler.close()
 
     shown = capsys.readouterr().out
     assert [line for line in shown.splitlines() if "Epoch" in line] == [
-        "Memory Report - Epoch 4", "Memory Report - Epoch 9", "Memory Report - Epoch 14",
+        "Memory Report - Epoch 19", "Memory Report - Epoch 39", "Memory Report - Epoch 59",
     ]  # fmt: skip
-    for size in (" 5.00 MB", "10.00 MB", "15.00 MB"):  # of the epoch that is named, not of one before
+    for size in (" 2.00 MB", " 4.00 MB", " 6.00 MB"):  # of the epoch that is named, not of one before
         assert size in shown
 
 

@@ -14,6 +14,7 @@ from seed_programs import MIB, DDPGAgent, ReplayBuffer, TradingEnvironment, gene
 from phaseprof import Profiler, load
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.cli import main
+from phaseprof.errors import ExpectationError
 from phaseprof.report.build import build_growth, build_snapshot, build_what_to_report
 from phaseprof.units import format_bytes
 
@@ -131,10 +132,14 @@ def test_001_09_expected_counts_stand_beside(profiler: Profiler) -> None:
     assert environments
 
 
-def test_001_10_a_count_that_is_wrong_is_marked(profiler: Profiler) -> None:
-    environments = [TradingEnvironment() for _ in range(18)]
+@pytest.mark.parametrize("n", [1, 18])
+def test_001_10_a_count_that_is_wrong_is_marked(profiler: Profiler, n: int) -> None:
+    environments = [TradingEnvironment() for _ in range(n)]
 
     assert "PROBLEM! should be 2" in str(profiler.snapshot("now"))
+    profiler.reconfigure(on_violation="raise")
+    with pytest.raises(ExpectationError, match=f"expected exactly 2, found {n}"):
+        generations(profiler, [1], evaluate_population=nothing)
     assert environments
 
 
