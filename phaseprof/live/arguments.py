@@ -31,7 +31,7 @@ def refuse(name: str, rule: str, given: object, hint: str = "") -> UsageError:
 def check_label(name: str, given: object, example: str) -> None:
     """Let only text pass that is not blank."""
     if not is_label(given):
-        raise refuse(name, "be a non-empty string", given, f"write {example}")
+        raise refuse(name, "be a non-empty string", given, f"write {example}") from None
 
 
 def is_label(given: object) -> bool:

@@ -12,7 +12,7 @@ from sys import getrefcount
 
 from phaseprof.errors import ExpectationError, PhaseprofError
 from phaseprof.interrupts import raise_the_programs
-from phaseprof.live.arguments import check_label, is_label, not_a_label
+from phaseprof.live.arguments import check_label
 from phaseprof.live.budget import AFTER_EFFECTS, PLANNED, Budget
 from phaseprof.live.closing import ClosingLook
 from phaseprof.live.devices import Devices
@@ -47,9 +47,8 @@ ROLES = (*VISITS, "generation")
 class Session:
     """Records what scopes report, and measures at the end of each generation.
 
-    Nothing in here raises into the program but ``UsageError`` for a wrong argument, and ``ExpectationError`` where
-    ``on_violation="raise"`` asks for it.  What the program itself raises while this code runs, such as a handler's
-    timeout or Ctrl-C, goes on to it; what was begun is ended first.
+    Nothing in here raises into the program but ``UsageError`` for a wrong argument, and ``ExpectationError`` where asked.
+    What the program raises meanwhile, a handler's timeout or Ctrl-C, goes on to it; what was begun is ended first.
 
     Args:
         settings: what may be done, and where it is written.
@@ -265,8 +264,7 @@ class Session:
             # To make a scope takes longer than to see that nobody has the last one any more.
             return scope if getrefcount(scope) <= UNUSED and not scope.opened else CheckpointScope(self, block)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
-            if not is_label(name):  # asked only now: a label that is known costs nothing
-                raise not_a_label(name) from None
+            check_label("label", name, "checkpoint('encoder')")  # only now: a label that is known costs nothing
             self._pass_on(error)
         return CheckpointScope(self, self.visited(name, "block"))
 
