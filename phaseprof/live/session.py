@@ -47,7 +47,7 @@ ROLES = (*VISITS, "generation")
 class Session:
     """Records what scopes report, and measures at the end of each generation.
 
-    Nothing in here raises into the program but ``UsageError`` for a wrong argument, and ``ExpectationError`` where asked.
+    Nothing in here raises into the program but ``UsageError`` for an argument, and ``ExpectationError`` where asked.
     What the program raises meanwhile, a handler's timeout or Ctrl-C, goes on to it; what was begun is ended first.
 
     Args:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -98,18 +99,21 @@ def test_001_05_the_largest_objects(profiler: Profiler) -> None:
 
 
 def test_001_06_the_trend_keeps_every_generation(profiler: Profiler) -> None:
-    profiler.log_memory("Trainer initialized (baseline)")
+    baseline = profiler.log_memory("Trainer initialized (baseline)")
     generations(profiler, range(1, 5), evaluate_population=nothing, train_population=nothing)
     profiler.log_memory("Debug checkpoint 1")
     profiler.log_memory("Debug checkpoint 2")
 
-    labels = [row["label"] for row in profiler.trend().to_dict()["rows"]]  # type: ignore[union-attr, index]
+    rows = profiler.trend().to_dict()["rows"]
 
-    assert labels == [
+    assert [row["label"] for row in rows] == [  # type: ignore[union-attr, index]
         "Trainer initialized (baseline)",
         *(f"Gen {g}: After {p}" for g in range(1, 5) for p in PHASES[:2]),
         "Debug checkpoint 1", "Debug checkpoint 2",
     ]  # fmt: skip
+    sizes = [row["ram_bytes"] for row in rows]  # type: ignore[union-attr, index]
+    assert sizes[0] == baseline.to_dict()["process"]["rss_bytes"]  # type: ignore[index]
+    assert [row["change_bytes"] for row in rows] == [None, *(b - a for a, b in pairwise(sizes))]  # type: ignore[union-attr, index]
 
 
 def test_001_07_a_snapshot_after_each_phase_is_recorded(profiler: Profiler) -> None:
@@ -303,6 +307,13 @@ def test_001_26_one_number_for_the_generation_it_started(
     assert "since generation 101" in found.summary
     assert tree["findings"][0]["since_generation"] == 101
     assert "Started at generation 101" in build_what_to_report(process, [found]).to_markdown()
+
+
+@pytest.mark.parametrize("first", [0, 5])
+def test_001_26_of_a_counter_it_is_the_first_generation_that_grew(first: int) -> None:
+    (found, *_) = find_leaks(run_on_device([2048.0 + 40 * max(0, g + 1 - first) for g in range(30)]))
+
+    assert (found.since_generation, found.since_ordinal) == (first, first)
 
 
 def test_001_27_a_snapshot_is_attached(leaking: Path) -> None:
