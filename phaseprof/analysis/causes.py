@@ -9,7 +9,7 @@ from itertools import groupby
 
 from phaseprof.analysis.symptoms import Symptom
 from phaseprof.recording import format as fmt
-from phaseprof.records import CONTEXTS, GARBAGE, NO_ROOT, SOME_TIMES, without_numbers
+from phaseprof.records import GARBAGE, NO_ROOT, SOME_TIMES, without_numbers
 
 TENSORS = frozenset({"Tensor", "Parameter", "Buffer", "UntypedStorage"})
 # A type whose growth in number is known by a kind of its own.
@@ -36,15 +36,11 @@ STANDARD = frozenset({
 })  # fmt: skip
 # What the import of a module leaves behind, ours among them: loaders, and the signatures that decorators ask for.
 IMPORTS = frozenset({"importlib", "_frozen_importlib", "_frozen_importlib_external", "zipimport", "inspect"})
-# Plumbing that a program's author wrote down as such, the most telling first.
-WRITTEN = ("function", "generator", "coroutine", "partial", "method", "traceback", "frame")
 
 # Nodes of an autograd graph, as torch names them; their Python objects come and go with whoever looks at them.
 GRAPH_NODE = re.compile(r"Backward\d+$|^AccumulateGrad$")
 # Types that a path shows by another name than their own.
 _SHOWN_AS = {"_lru_cache_wrapper": "lru_cache"}
-# Tables of weak references: what they list, others hold.
-_WEAK = re.compile(r"\(Weak(Set|KeyDictionary|ValueDictionary)\)")
 # What counted objects hold must come to this share of the memory that grows for it to be theirs.
 EXPLAINED_SHARE = 0.8
 
@@ -114,13 +110,6 @@ class Cause:
         """Whether only bytes of storages, arrays or other buffers were added up, and nothing was counted."""
         return all(key.startswith(("storages/", "arrays_bytes", "untracked/")) for key in self.symptoms)
 
-    @property
-    def keeps_contexts(self) -> bool:
-        """Whether what a container holds are contexts of autograd functions."""
-        items = (s.holder.item for s in self.of_kind("container/") if s.holder is not None)
-        counted = (s.named for s in self.of_kind("count/") if s.subject == self.item)
-        return any(name.startswith(CONTEXTS) for name in (*counted, *items))
-
     def of_kind(self, *prefixes: str) -> list[Symptom]:
         """Symptoms whose key begins with one of the prefixes."""
         return [s for key, s in self.symptoms.items() if key.startswith(prefixes)]
@@ -177,7 +166,7 @@ def join(symptoms: Mapping[str, Symptom]) -> list[Cause]:
         cause.symptoms[key] = symptom
         if _tells_more(symptom, cause):
             cause.holder = holder
-    return _adopt_orphans([*_merge_alike(_merge_nested(held)), *alone.values()])
+    return _adopt_unheld([*_merge_alike(_merge_nested(held)), *alone.values()])
 
 
 def place_of(holder: fmt.Holder) -> tuple[str, ...]:
@@ -213,12 +202,12 @@ def _weight(symptom: Symptom) -> int:
 
 
 def _merge_alike(causes: Mapping[tuple[str, ...], Cause]) -> list[Cause]:
-    """Join what is one leak though its holders differ: parts of what grows, siblings, weak tables of it."""
+    """Join what is one leak though its holders differ: parts of what grows."""
     order = sorted(causes, key=lambda place: _standing(causes[place]))
     kept: dict[tuple[str, ...], Cause] = {}
     for place in order:
         cause = causes[place]
-        home = next((k for p, k in kept.items() if _is_part_of(cause, k) or _are_siblings(place, cause, p, k)), None)
+        home = next((k for k in kept.values() if _is_part_of(cause, k)), None)
         if home is None:
             kept[place] = cause
         else:
@@ -236,7 +225,7 @@ def _leaks(cause: Cause) -> bool:
 
 
 def _is_part_of(part: Cause, whole: Cause) -> bool:
-    """Whether a cause is what another one's objects hold, a weak table of them, or memory that they account for."""
+    """Whether a cause is what another one's objects hold, or memory that they account for."""
     if part.holder is None or (_leaks(part) and not _leaks(whole)):
         return False
     grown = [s.judgement.slope for s in part.of_kind("storages/", "arrays_bytes")]
@@ -253,7 +242,7 @@ def _is_part_of(part: Cause, whole: Cause) -> bool:
         return False
     steps = part.holder.steps
     inside = {s.subject for s in whole.of_kind("count/", "watched/") if not carries(s)} - set(KIND_OF_TYPE)
-    return any(f"({name})" in step for name in inside for step in steps) or any(map(_WEAK.search, steps))
+    return any(f"({name})" in step for name in inside for step in steps)
 
 
 def _is_memory(symptom: Symptom) -> bool:
@@ -261,14 +250,7 @@ def _is_memory(symptom: Symptom) -> bool:
     return symptom.subject in MEMORY or symptom.key.startswith(("storages/", "arrays_bytes", "graph_"))
 
 
-def _are_siblings(place: tuple[str, ...], cause: Cause, other: tuple[str, ...], home: Cause) -> bool:
-    """Whether two containers of one object grow in one phase: what a program notes twice is noted too often once."""
-    if len(place) < 2 or place[:-1] != other[:-1] or not cause.is_rooted:
-        return False
-    return all(map(carries, cause.symptoms.values())) and bool(_phases(cause) & _phases(home))
-
-
-def _adopt_orphans(causes: list[Cause]) -> list[Cause]:
+def _adopt_unheld(causes: list[Cause]) -> list[Cause]:
     """Give what nothing in Python holds to the cause that is born in the same phase and has a holder.
 
     What a kept graph or context holds in C++ grows in step with what Python shows of it: one leak, seen twice.
@@ -287,27 +269,15 @@ def _adopt_orphans(causes: list[Cause]) -> list[Cause]:
     return kept
 
 
-def _belongs(orphan: Cause, home: Cause) -> bool:
-    if all(key.startswith("count/") and carries(s) for key, s in orphan.symptoms.items()):
-        return _leaks(home) or not _leaks(orphan)
-    of_tensors = all(map(_is_memory, orphan.symptoms.values())) and any(map(_is_memory, home.symptoms.values()))
-    if home.keeps_contexts:
-        # The graph hangs from its node, which the nodes' own C++ objects do not show.
-        return not _phases(orphan) or not _phases(home) or bool(_phases(orphan) & _phases(home))
-    if of_tensors and not _phases(orphan):
-        return True
-    return bool(_phases(home) & _phases(orphan)) and (of_tensors or _fits(home, orphan))
+def _belongs(unheld: Cause, home: Cause) -> bool:
+    if all(key.startswith("count/") and carries(s) for key, s in unheld.symptoms.items()):
+        return _leaks(home) or not _leaks(unheld)
+    of_tensors = all(map(_is_memory, unheld.symptoms.values())) and any(map(_is_memory, home.symptoms.values()))
+    return bool(_phases(home) & _phases(unheld)) or (of_tensors and not _phases(unheld))
 
 
 def _phases(cause: Cause) -> set[str]:
     return {phase for s in cause.symptoms.values() if (phase := s.phase()) is not None}
-
-
-def _fits(rooted: Cause, orphan: Cause) -> bool:
-    """Whether a rooted cause may be blamed for an orphan: it leaks by count, and no more slowly."""
-    leaks = [s for s in rooted.of_kind("count/", "container/") if s.judgement.verdict == "leak"]
-    slopes = [s.judgement.slope for s in orphan.of_kind("count/") if s.judgement.slope > 0]
-    return bool(leaks) and (not slopes or max(s.judgement.slope for s in leaks) >= 0.2 * min(slopes))
 
 
 def _merge_nested(held: Mapping[tuple[str, ...], Cause]) -> dict[tuple[str, ...], Cause]:

@@ -40,7 +40,7 @@ from phaseprof.analysis.symptoms import AT, Symptom, is_about, judge_metric, sta
 from phaseprof.analysis.witnesses import is_imported
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE, ProcessRun
-from phaseprof.records import BLOCK_BYTES, COMPANIONS, NO_ROOT, Certainty, Finding
+from phaseprof.records import BLOCK_BYTES, COMPANIONS, Certainty, Finding
 from phaseprof.units import format_bytes
 from phaseprof.verdict.levels import comes_with
 
@@ -143,10 +143,7 @@ def _with_holder(process: ProcessRun, plain: Finding, rate: float) -> Finding:
         phase = phase_of(process, share) if plain.metric == PAGES else None
         subject, phase = _better(share.subject, usual), phase or plain.phase
         return replace(plain, subject=subject, holder=share.holder, certainty=seen, phase=phase)
-    told = _asked_about(process, plain.kind)
-    if told is None:
-        return plain
-    return replace(plain, subject=_better(told.subject.rpartition(".")[2], usual), holder=tuple(told.steps))
+    return plain
 
 
 def is_explained(leak: Finding, counted: Sequence[Finding]) -> bool:
@@ -183,18 +180,6 @@ def _companion(
     if found is None and kind == "descriptors":
         found = next((f for f in leaks if _in_step(f, symptom)), None)
     return found
-
-
-def _asked_about(process: ProcessRun, kind: str) -> fmt.Holder | None:
-    """The newest record that tells who holds objects of a type that comes with a counter, and that was never counted.
-
-    Where it was counted, it comes with the counter only if it grew in step.
-    """
-    told = (
-        one for one in reversed(process.holders)
-        if one.subject.rpartition(".")[2] in COMPANIONS[kind] and len(process.series.get((AT, one.subject), ())) < 2
-    )  # fmt: skip
-    return next((one for one in told if one.asked > 0 and one.speaks_for_most and one.root not in NO_ROOT), None)
 
 
 def _joined(finding: Finding, symptom: Symptom, companion: Finding | None) -> Finding:

@@ -13,7 +13,7 @@ from phaseprof.analysis.certainty import with_certainty
 from phaseprof.analysis.clock import by_the_clock
 from phaseprof.analysis.counters import counter_causes, explained_memory, is_explained
 from phaseprof.analysis.expectations import broken_expectations, expectation_finding
-from phaseprof.analysis.garbage import backing_tooth, is_sawtooth
+from phaseprof.analysis.garbage import is_sawtooth
 from phaseprof.analysis.limits import FELT_BYTES, OWN_BYTES, Horizon
 from phaseprof.analysis.naming import (
     ALLOCATED,
@@ -31,7 +31,7 @@ from phaseprof.analysis.naming import (
 )  # fmt: skip
 from phaseprof.analysis.placed import as_log, measured_looks, shares
 from phaseprof.analysis.since import Since, first_that_grew, named_since, since
-from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms, stands_in
+from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms
 from phaseprof.analysis.throughput import find_slowdown
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Finding, Verdict
@@ -41,8 +41,6 @@ from phaseprof.verdict.teeth import GARBAGE_GENERATIONS
 MOST_FINDINGS = 10
 # Two measures of one growth are as near; and two growths come to so much more than memory grew by if they are one.
 AS_MUCH_LEAST, ALL_THERE_IS = 0.8, 1.5
-# Blocks of Python's allocator a generation that anybody may add.
-FEW_BLOCKS = 150.0
 
 
 def find_leaks(
@@ -124,19 +122,9 @@ def _finding(
     kind, subject = name_kind(cause, _steady_types(process))
     main = main_symptom(cause, kind, subject)
     rate = _rate_of(process, cause, allocated_per_generation(symptoms))
-    is_followed = any(s.births is not None for s in cause.symptoms.values())
-    estimate = rate if is_followed else bytes_per_generation(cause)
-    is_brief = main.judgement.verdict == "too short" or (
-        main.judgement.verdict == "growing" and len(main.evidence.values) < ENOUGH
-    )
-    backing = _backing(symptoms, main, estimate) if is_brief else None
-    if is_brief and cause.is_confirmed_garbage and backing is None:
-        backing = backing_tooth(symptoms, estimate)
     if main.judgement.verdict == "too short" and _breaks_more_and_more(process, main):
         main = _since_it_broke(process, main)
-    elif backing is not None:
-        main = replace(main, judgement=replace(main.judgement, verdict="leak", since=backing.judgement.since))
-    verdict = _verdict(process, cause, main, backing)
+    verdict = _verdict(process, cause, main)
     watched = subject in process.watches
     felt = horizon.is_felt(rate, main.judgement.since, least=_least_so_far(cause))
     is_felt = felt if least_bytes is None else rate >= least_bytes
@@ -220,52 +208,19 @@ def _began_by(process: ProcessRun, symptom: Symptom) -> Since:
     return named_since(process, min(broken if grew is None else [grew, *broken], default=None))
 
 
-def _backing(symptoms: Mapping[str, Symptom], main: Symptom, rate: float) -> Symptom | None:
-    """Find the allocators' counter that bears out a cause which was counted too seldom to be judged by itself.
-
-    Counters are read every generation and have no noise, a census only when the budget allows: where memory in use
-    leaks by a good part of what the cause is estimated to take, the two are one.  Where it goes up and down besides, a
-    few readings may have met the teeth by chance, unless none is below the one before.
-    """
-    falls = any(b < a for a, b in pairwise(main.evidence.values))
-    exact = symptoms.get(ALLOCATED[0])
-    for metric in (*ALLOCATED, "shm_bytes"):
-        symptom = symptoms.get(metric)
-        if symptom is not None and symptom.judgement.shape == "sawtooth" and falls:
-            continue
-        is_doubted = exact is not None and exact.judgement.verdict != "leak"
-        if metric == ALLOCATED[1] and is_doubted and not (symptom and stands_in(symptom, exact)):
-            continue  # resident memory breathes; what is in use is the better witness
-        if symptom is not None and symptom.judgement.verdict == "leak" and symptom.judgement.slope >= 0.3 * rate > 0:
-            return symptom
-    blocks = symptoms.get("python_blocks")
-    if blocks is None or blocks.judgement.verdict != "leak" or blocks.judgement.slope_low < FEW_BLOCKS:
-        return None
-    return blocks if blocks.judgement.slope * ITEM_BYTES >= 0.1 * rate > 0 else None
-
-
-def _verdict(process: ProcessRun, cause: Cause, main: Symptom, backing: Symptom | None) -> Verdict:
+def _verdict(process: ProcessRun, cause: Cause, main: Symptom) -> Verdict:
     if main.judgement.verdict != "leak":
         return main.judgement.verdict
     if cause.is_garbage:
-        n_turns = _newest_generation(process, main) + 1 - _began(cause, main, backing)
+        n_turns = _newest_generation(process, main) + 1 - _began(cause, main)
         return "leak" if n_turns >= GARBAGE_GENERATIONS else "growing"
     holder = cause.holder
     if holder is None or holder.bound <= 0 or holder.bound_length < 0:
         return "leak"
     if holder.bound_length < holder.bound:
         return "filling"
-    # Full: what grew until then grows no more, and the readings are too few to say otherwise, unless an exact counter
-    # rose for longer than one item a generation takes to fill it.
-    is_outlived = backing is not None and _turns_of_rise(backing) >= holder.bound + ENOUGH
-    return "plateau" if len(main.evidence.values) < ENOUGH and not is_outlived else "leak"
-
-
-def _turns_of_rise(symptom: Symptom) -> int:
-    """For how many generations a series has been rising."""
-    since = symptom.judgement.since
-    generations = symptom.evidence.generations
-    return generations[-1] + 1 - (generations[0] if since is None else since)
+    # Full: what grew until then grows no more, and the readings are too few to say otherwise.
+    return "plateau" if len(main.evidence.values) < ENOUGH else "leak"
 
 
 def _newest_generation(process: ProcessRun, main: Symptom) -> int:
@@ -274,13 +229,9 @@ def _newest_generation(process: ProcessRun, main: Symptom) -> int:
     return max(main.evidence.generations[-1], counters.generations[-1] if counters else -1)
 
 
-def _began(cause: Cause, main: Symptom, backing: Symptom | None) -> int:
+def _began(cause: Cause, main: Symptom) -> int:
     """The generation since which dead cycles pile up; what our own collection took in between does not count."""
-    since = main.judgement.since or 0
-    if not cause.is_confirmed_garbage:
-        return since
-    counted = main.evidence.generations[0]
-    return counted if backing is None else min(counted, since)  # the counter saw it coming before the first census
+    return main.evidence.generations[0] if cause.is_confirmed_garbage else main.judgement.since or 0
 
 
 def _is_negligible(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Mapping
 
-from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, WRITTEN, Cause, carries
+from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, Cause, carries
 from phaseprof.analysis.intervals import ABLE
 from phaseprof.analysis.paths import place_of_growth
 from phaseprof.analysis.symptoms import Symptom
@@ -36,8 +36,8 @@ def name_kind(cause: Cause, steady: Container[str] = ()) -> tuple[str, str | Non
     if item in steady and item not in KIND_OF_TYPE and not cause.ends_at_plumbing:
         item = _telling(cause) or item
     if cause.is_garbage:
-        return "garbage", _telling(cause) or ("Tensor" if cause.of_kind("storages/") else _of_ring(inside, item))
-    if _holds_graph(cause) and (item in TENSORS or cause.ends_at_plumbing or cause.keeps_contexts):
+        return "garbage", _telling(cause) or ("Tensor" if cause.of_kind("storages/") else item or None)
+    if _holds_graph(cause) and (item in TENSORS or cause.ends_at_plumbing):
         return "autograd graph", "Tensor"
     if item in KIND_OF_TYPE and not cause.ends_at_plumbing:
         return KIND_OF_TYPE[item], item
@@ -51,11 +51,6 @@ def name_kind(cause: Cause, steady: Container[str] = ()) -> tuple[str, str | Non
     if telling is not None:
         return KIND_OF_TYPE.get(telling, "objects"), telling
     return _name_container(cause, inside)
-
-
-def _of_ring(inside: set[str], item: str) -> str | None:
-    """Of a ring of plumbing, name what somebody wrote down rather than the tuples and dicts inside it."""
-    return next((kind for kind in WRITTEN if kind in inside), item or None)
 
 
 def _holds_graph(cause: Cause) -> bool:

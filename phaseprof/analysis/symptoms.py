@@ -19,7 +19,7 @@ from phaseprof.analysis.witnesses import witnesses
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
-from phaseprof.records import GARBAGE, NO_ROOT, NOT_FOUND, Evidence
+from phaseprof.records import NO_ROOT, NOT_FOUND, Evidence
 from phaseprof.verdict import Judgement, judge
 
 AT = "generation end"
@@ -94,15 +94,9 @@ class Symptom:
     def rises(self) -> bool:
         """Whether the series grows with no end in sight, or was looked at closer before it could be judged."""
         if self.judgement.verdict == "too short":
-            is_held = self.holder is not None and self.holder.speaks_for_most and not self._is_refuted
+            is_held = self.holder is not None and self.holder.speaks_for_most
             return self.judgement.growth > 0 and (is_held or self.births is not None or self.was_freed)
         return self.judgement.verdict in ("leak", "growing")
-
-    @property
-    def _is_refuted(self) -> bool:
-        """Whether they seemed to be dead cycles, and a collection got rid of none: then nobody knows who holds them."""
-        asked = self.collected is not None and self.collected.asked > 0 and not self.was_freed
-        return asked and self.holder is not None and self.holder.root == GARBAGE
 
     @property
     def was_freed(self) -> bool:

@@ -156,13 +156,6 @@ def test_an_orphan_of_another_phase_is_not() -> None:
     assert len(causes) == 2
 
 
-@pytest.mark.parametrize(("slope", "n_causes"), [(50.0, 1), (51.0, 2)])
-def test_an_orphan_that_grows_more_than_five_times_as_fast_is_not(slope: float, n_causes: int) -> None:
-    causes = joined(rooted(10.0), symptom(STEPS, slope, holder=in_c(STEPS), births=born(STEPS, train=9)))
-
-    assert len(causes) == n_causes
-
-
 def test_plumbing_without_births_joins_any_leak() -> None:
     causes = joined(rooted(), symptom("count/builtins.dict", 10.0))
 
@@ -276,30 +269,6 @@ def test_memory_that_counted_objects_or_items_account_for_is_theirs(
 LISTS = ("container/list@7f", "container/list@8f")
 
 
-@pytest.mark.parametrize(("owner", "n_causes"), [(".stats (Stats)", 1), (".agent (Agent)", 2)])
-def test_two_lists_of_one_object_are_one_cause(owner: str, n_causes: int) -> None:
-    owners, names = (".stats (Stats)", owner), (".x (list, 82)", ".y (list, 9)")
-    paths = [("trainer (Trainer)", of, name) for of, name in zip(owners, names, strict=True)]
-
-    causes = joined(*(
-        symptom(key, holder=held(key, path, item="list", length=length), births=born(key, train=9))
-        for key, path, length in zip(LISTS, paths, (82, 9), strict=True)
-    ))  # fmt: skip
-
-    assert len(causes) == n_causes
-
-
-def test_a_table_of_weak_references_holds_nothing() -> None:
-    weak = ("module tasks._all (WeakSet)", ".data (set, 82)")
-
-    causes = joined(
-        symptom(EPISODES, holder=held(EPISODES), births=born(EPISODES, train=9)),
-        symptom("container/set@7f", holder=held("container/set@7f", weak, item="set"), births=born("x", train=9)),
-    )
-
-    assert keys(causes) == [["container/set@7f", EPISODES]]
-
-
 # --- words ------------------------------------------------------------------------------------------------------------
 
 
@@ -380,32 +349,6 @@ def test_what_a_collection_freed_is_garbage_though_its_sample_had_no_common_hold
 
 
 CONTEXT = "torch.autograd.function.ClipBackward"
-
-
-@pytest.mark.parametrize(("item", "n_causes"), [(CONTEXT, 1), ("user.Step", 2)])
-def test_a_graph_hangs_from_the_contexts_that_a_container_keeps(item: str, n_causes: int) -> None:
-    place = held("container/list@7f", ("probe (Probe)", ".contexts (list, 90)"), item=item, length=90)
-
-    causes = joined(symptom("container/list@7f", holder=place), symptom("graph_nodes", holder=in_c("graph")))
-
-    assert len(causes) == n_causes
-    assert causes[0].keeps_contexts is (item == CONTEXT)
-
-
-@pytest.mark.parametrize(
-    ("key", "phase", "n_causes"),
-    [
-        ("graph_nodes", "train", 1), ("graph_nodes", "load", 2), ("storages/cpu_bytes", "", 1),
-        ("arrays_bytes", "load", 2),
-    ],
-)  # fmt: skip
-def test_contexts_keep_graphs_of_their_own_phase(key: str, phase: str, n_causes: int) -> None:
-    place = held("container/list@7f", ("probe (Probe)", ".contexts (list, 90)"), item=CONTEXT, length=90)
-    kept = symptom("container/list@7f", holder=place, births=born("container/list@7f", train=3))
-    filed = {"arrays_bytes": "arrays", "storages/cpu_bytes": "storages"}.get(key, "graph")
-    inner = symptom(key, holder=in_c(filed), births=born(filed, **{phase: 9}) if phase else None)
-
-    assert len(joined(kept, inner)) == n_causes
 
 
 @pytest.mark.parametrize(

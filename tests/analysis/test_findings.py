@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import astuple
 
 import pytest
-from scripted_runs import EACH, END, LAST, LOSSES, MIB, Curve, born, dead, held, in_c, record, rising, seldom
+from scripted_runs import EACH, END, LAST, LOSSES, MIB, Curve, born, dead, held, in_c, record, rising
 
 from phaseprof.analysis.findings import (
     MOST_FINDINGS,
@@ -286,15 +286,6 @@ def test_a_counter_that_began_to_rise_late_does_not_outlive_a_bound() -> None:
     assert next(f for f in find_leaks(process) if f.subject == "Episode").verdict != "leak"
 
 
-@pytest.mark.parametrize(("bound", "verdict"), [(12, "leak"), (13, "plateau")])
-def test_a_counter_that_rose_for_longer_than_a_bound_takes_to_fill_outlives_it(bound: int, verdict: str) -> None:
-    """Twenty generations, of which one item each would have filled twelve places eight generations ago."""
-    holder = held(EPISODES, bound=bound, bound_length=bound, each=9999)
-    process = seldom(EPISODES, {LAST - 1: 180.0, LAST: 190.0}, "malloc_in_use_bytes", 1e5, holder)
-
-    assert next(f for f in find_leaks(process) if f.subject == "Episode").verdict == verdict
-
-
 # --- dead cycles ------------------------------------------------------------------------------------------------------
 
 
@@ -327,31 +318,6 @@ def test_a_bound_above_dead_cycles_does_not_make_them_fill() -> None:
 @pytest.mark.parametrize(("n", "verdict"), [(11, "growing"), (12, "leak")])
 def test_garbage_needs_time_to_show_its_teeth(n: int, verdict: str) -> None:
     (finding,) = cycles(n=n)
-
-    assert finding.verdict == verdict
-
-
-@pytest.mark.parametrize(("slope", "verdicts"), [(1e5, ["leak"]), (10.0, [])])
-def test_a_counter_that_rose_before_the_first_census_counts_for_garbage(slope: float, verdicts: list[str]) -> None:
-    told = [dead(EPISODES), born(EPISODES, train=9), fmt.Collected(0, LAST, EPISODES, 6, 6)]
-    process = seldom(EPISODES, {LAST - 2: 170.0, LAST - 1: 180.0}, "malloc_in_use_bytes", slope, *told)
-
-    assert [f.verdict for f in find_leaks(process) if f.kind == "garbage"] == verdicts
-
-
-@pytest.mark.parametrize(
-    ("n", "every", "verdict"), [(26, 14, "leak"), (30, 10, "too short"), (22, 14, "leak"), (20, 14, "too short")]
-)
-def test_teeth_that_take_twelve_generations_are_long_enough_for_a_leak(n: int, every: int, verdict: str) -> None:
-    """And the newest tooth needs eight readings; that of 20 generations has six."""
-    process = ProcessRun()
-    for g in range(n):
-        process.add(fmt.Metrics(g, g, {"malloc_in_use_bytes": 1e8 + 3e6 * (g % every)}))
-    for g in (n - 4, n - 1):
-        process.add(fmt.Metrics(g, g, {"n_objects": 1e5, EPISODES: 10.0 * g}))
-    process.extend([dead(EPISODES, each=9999), born(EPISODES, train=9), fmt.Collected(0, n - 1, EPISODES, 6, 6)])
-
-    finding = next(f for f in find_leaks(process) if f.kind == "garbage")
 
     assert finding.verdict == verdict
 
@@ -492,30 +458,6 @@ def test_a_tracked_name_is_not_told_beside_the_place_that_is_the_same(name: str,
     assert any(f.holder == tuple(steps) for f in found)
 
 
-# --- counted too seldom to be judged ----------------------------------------------------------------------------------
-
-
-def counted_seldom(metric: str, slope: float) -> Finding:
-    """Four counts of an episode of 400,000 bytes in twelve generations, and a counter read at each."""
-    process = record({metric: rising(slope)}, n=12)
-    for g in (2, 5, 8, 11):
-        process.add(fmt.Metrics(g, g, {"container/list@7f": float(g)}))
-    process.add(held("container/list@7f", each=82 * 400_000, length=82))
-    (finding,) = [f for f in find_leaks(process) if f.metric == "container/list@7f"]
-    return finding
-
-
-@pytest.mark.parametrize(
-    ("metric", "slope", "verdict"),
-    [
-        ("malloc_in_use_bytes", 120_100.0, "leak"), ("malloc_in_use_bytes", 119_900.0, "too short"),
-        ("python_blocks", 640.0, "leak"), ("python_blocks", 580.0, "too short"),
-    ],
-)  # fmt: skip
-def test_counters_that_fit_bear_out_what_was_counted_seldom(metric: str, slope: float, verdict: str) -> None:
-    assert counted_seldom(metric, slope).verdict == verdict
-
-
 # --- order ------------------------------------------------------------------------------------------------------------
 
 
@@ -573,33 +515,6 @@ def test_what_c_holds_alone_is_told_with_that_holder() -> None:
     process = record({EPISODES: rising(3)}, [in_c(EPISODES), born(EPISODES, train=9)])
 
     assert only(process).holder == ("outside Python", "user.Episode".rpartition(".")[2])
-
-
-@pytest.mark.parametrize(("bound_length", "verdict"), [(79, "filling"), (80, "plateau"), (-1, "leak")])
-def test_a_full_buffer_that_was_counted_seldom_is_no_leak(bound_length: int, verdict: str) -> None:
-    bound = 80 if bound_length > 0 else -1
-    process = ProcessRun()
-    for g in range(20):
-        figures = {"n_objects": 1e5, "malloc_in_use_bytes": 1e8 + 1e6 * g}
-        if g in (2, 9, 19):
-            figures["storages/cpu_bytes"] = 1e7 + 1e6 * g
-        process.add(fmt.Metrics(g, g, figures))
-    process.add(held("storages", item="Tensor", length=80, bound=bound, bound_length=bound_length))
-
-    assert [f.verdict for f in find_leaks(process) if f.kind == "tensors"] == [verdict]
-
-
-@pytest.mark.parametrize(("last", "verdict"), [(99, "leak"), (5, "too short")])
-def test_resident_memory_bears_out_nothing_that_memory_in_use_denies(last: int, verdict: str) -> None:
-    process = ProcessRun()
-    for g in range(20):
-        figures = {"n_objects": 1e5, "malloc_in_use_bytes": 1e8 + 1e6 * min(g, last), "anonymous_bytes": 2e8 + 1e6 * g}
-        if g in (2, 9, 19):
-            figures["storages/cpu_bytes"] = 1e7 + 1e6 * g
-        process.add(fmt.Metrics(g, g, figures))
-    process.add(held("storages", item="Tensor", length=80))
-
-    assert [f.verdict for f in find_leaks(process) if f.kind == "tensors"] == [verdict]
 
 
 # 64 bytes an object at least: of the program's own classes 16 KiB are enough, of a library's it takes a mebibyte.

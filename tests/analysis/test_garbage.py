@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scripted_runs import LAST, MIB, born, dead, record
+from scripted_runs import LAST, MIB, born, record
 
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.analysis.garbage import what_piles_up
@@ -116,20 +116,6 @@ def test_a_program_that_collects_by_itself_has_no_leak() -> None:
 
 def test_an_earlier_look_says_nothing_of_the_newest_tooth() -> None:
     assert teeth(at=20) == ()
-
-
-def test_they_are_told_once() -> None:
-    """A census that came too seldom shows them growing, and the collection names them."""
-    process = ProcessRun()
-    for g in range(26):
-        process.add(fmt.Metrics(g, g, {"malloc_in_use_bytes": 1e8 + MIB * (g % 16)}))
-    for g in (20, 25):
-        process.add(fmt.Metrics(g, g, {"n_objects": 1e5, "count/app.Rollout": 3.0 * (g % 16)}))
-    process.extend([dead("count/app.Rollout"), fmt.Collected(9, 25, "count/app.Rollout", 6, 6, int(9 * MIB))])
-
-    (finding,) = find_leaks(process)
-
-    assert (finding.verdict, finding.kind, finding.subject) == ("leak", "garbage", "Rollout")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from scripted_runs import END, LAST, MIB, Curve, born, dead, held, record, rising, symptom
+from scripted_runs import END, LAST, MIB, Curve, born, held, record, rising, symptom
 
 from phaseprof.analysis.symptoms import carry_forward, find_symptoms, stands_in, without_our_collections
 from phaseprof.recording import format as fmt
@@ -249,14 +249,6 @@ def test_what_filled_up_while_a_counter_was_followed_is_not_taken_for_the_leak()
     births = born("malloc_in_use_bytes", 1, evaluate=4e6, train=1e6)
 
     assert symptom("malloc_in_use_bytes", 1e6, births=births).phase() == "train"
-
-
-@pytest.mark.parametrize(("freed", "rises"), [(9, True), (0, False)])
-def test_what_seemed_dead_and_a_collection_did_not_free_is_no_evidence(freed: int, rises: bool) -> None:
-    """Two counts of a type that happened to differ, and a search that found no root."""
-    told = fmt.Collected(0, 1, EPISODES, 9, freed, 784)
-
-    assert symptom(EPISODES, holder=dead(EPISODES), collected=told, n=2).rises is rises
 
 
 def test_without_births_there_is_no_phase() -> None:
