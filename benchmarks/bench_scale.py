@@ -16,7 +16,7 @@ FULL_RANKS, QUICK_RANKS = 1_000, 20
 GENERATIONS = 500
 PHASES = ("reset", "collect", "learn", "imagine", "update", "evaluate", "save")
 RECORDS_A_RANK = GENERATIONS * (len(PHASES) * 2 + 6)  # 20 a generation, header and labels aside
-MOST_S, MOST_BYTES = 30.0, 2 << 30
+MOST_S, MOST_BYTES = 10.0, 500_000_000
 
 # Each in a process of its own, as a user would run it. Workers are counted with the peak of the largest for each.
 _REPORT = """
