@@ -450,6 +450,7 @@ class Profiler:
     def _print_report(self) -> None:
         from phaseprof.report.periodic import build_periodic
 
+        self._session.write_counts(self._session.clock())  # what was only counted belongs to it
         _print(build_periodic(self._model(), self._session.settings.leak_threshold_mb))
 
 

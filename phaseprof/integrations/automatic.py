@@ -41,7 +41,7 @@ def put_in(module: str) -> None:
         import_module(f"phaseprof.integrations.{name}").install()
     except Exception as error:  # noqa: BLE001 - the program must not feel that it is watched
         raise_the_programs(error)
-        warn_user(f"the callback of {name} could not be put in: {type(error).__name__}: {error}")
+        warn_user(f"the callback of {name} could not be installed: {type(error).__name__}: {error}")
 
 
 def what_was_used() -> list[str]:

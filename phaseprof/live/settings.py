@@ -179,14 +179,14 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
                 usable[name] = _checked(name, text)
         except UsageError as error:
             known = variable in VARIABLES
-            warn_user(f"{f'environment variable {variable}: ' if known else ''}{error}; it is passed over")
+            warn_user(f"{f'environment variable {variable}: ' if known else ''}{error}; it is ignored")
     return usable
 
 
 def _from_file(folder: Path | None) -> dict[str, object]:
     found = read_project_table(folder)
     if found.problem:
-        warn_user(f"{found.problem}; it is passed over")
+        warn_user(f"{found.problem}; it is ignored")
     usable: dict[str, object] = {}
     for name, value in found.values.items():
         try:
@@ -194,7 +194,7 @@ def _from_file(folder: Path | None) -> dict[str, object]:
                 reject_unknown([name], NAMES, "setting")
                 usable[name] = _checked(name, value)
         except UsageError as error:
-            warn_user(f"{found.file} [tool.phaseprof]: {error}; it is passed over")
+            warn_user(f"{found.file} [tool.phaseprof]: {error}; it is ignored")
     return usable
 
 

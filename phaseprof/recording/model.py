@@ -57,6 +57,7 @@ class ProcessRun:
         charges: (phase label, metric) to the change in each generation while it was the innermost phase; under
             ``BUSY``, the time in it.
         counted: label number to its visits that were only counted, generations among them.
+        counted_items: (generation, items) of work that generations did which were only counted, up to that one.
         looks: the newest look by place at all of the heap (``True``), and without what only libraries hold (``False``);
             of those after which the heap grew, if it ever did.
     """
@@ -70,6 +71,7 @@ class ProcessRun:
         self.first_counts: dict[tuple[str, str], tuple[int, float]] = {}
         self.phases: dict[str, PhaseTotals] = {}
         self.counted: dict[int, int] = {}
+        self.counted_items: list[tuple[int, float]] = []
         self.watches: dict[str, fmt.Watch] = {}
         self.violations: list[fmt.Violation] = []
         self.births: list[fmt.Births] = []
@@ -249,8 +251,14 @@ class ProcessRun:
             if label is None or n < 0:
                 continue
             self.counted[number] = self.counted.get(number, 0) + n
+            if label.role == "generation" and record.items.get(number, -1.0) >= 0:
+                self.counted_items.append((record.g, record.items[number]))
             if label.role in ("phase", "block"):
                 self.phases.setdefault(label.name, PhaseTotals()).visits += n
+
+        if len(self.counted_items) > MAX_GENERATIONS and len(self.counted_items) % 2 == 0:
+            pairs = zip(self.counted_items[::2], self.counted_items[1::2], strict=False)
+            self.counted_items = [(later[0], earlier[1] + later[1]) for earlier, later in pairs]
 
     def n_passed(self, checkpoint: str) -> int:
         """How often a checkpoint was passed, recorded or only counted."""

@@ -200,7 +200,7 @@ def _change_clause(first: str, name: str, headline: Row, slope: Slope, change: C
         rest = f"; {name} still grows a little" if slope.verdict in GROWS else ""
         rest += f", and comes to rest later ({slope.whole})" if rest and slope.whole not in GROWS else ""
         return f"Growth collapsed ({rates}; {p}){rest}: what differs between them made it grow."
-    return f"Growth is {change.word} ({rates}; {p}): what differs between them has a part in it."
+    return f"Growth is {change.word} ({rates}; {p}): what differs between them contributes to it."
 
 
 def _limits(comparison: Comparison) -> str:

@@ -66,7 +66,7 @@ def flames_of(process: ProcessRun) -> list[Flame]:
         _flame(
             f"What came, generation {since} to {now}",
             f"{format_bytes(places.heap[0].came)} came between the looks at the heap in generations {since} and {now}; "
-            f"what went at other places is not taken off, all in all it grew by {format_bytes(places.bytes)}",
+            f"what was freed at other places is not subtracted: in all, the heap grew by {format_bytes(places.bytes)}",
             came,
         ),
         _flame(
@@ -86,8 +86,8 @@ def flames_between(before: ProcessRun, after: ProcessRun) -> list[Flame]:
     more = {path: max(0, new[path] - old[path]) for path in paths}
     less = {path: max(0, old[path] - new[path]) for path in paths}
     found = [
-        tree_of("More in the later run", "Bytes that the newest heap of the later run has more, by place", more),
-        tree_of("Less in the later run", "Bytes that the newest heap of the later run has less, by place", less),
+        tree_of("More in the later run", "Bytes by which the later run's newest heap is larger, by place", more),
+        tree_of("Less in the later run", "Bytes by which the later run's newest heap is smaller, by place", less),
     ]
     return [flame for flame in found if flame.n_bytes > 0]
 

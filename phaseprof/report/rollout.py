@@ -251,6 +251,7 @@ def build_rollout_profile(
         raise UsageError(f"{asked} has ended ({len(ended)} did); ask for one that has")
     g = upto[-1]
     items = [e.items for e in upto if e.items is not None]
+    items += [n for ordinal, n in process.counted_items if ordinal <= g.ordinal]
     memory, growth, suspects = _memory_at(process, g.ordinal, leaks)
     name = Generations(process).name(g.ordinal)
     return RolloutProfile(name, len(upto), sum(items) if items else None, _rate(g), g.seconds, memory, growth, suspects)

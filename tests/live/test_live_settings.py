@@ -146,7 +146,7 @@ def test_a_misspelt_variable_is_warned_of_in_one_line_that_names_the_nearest(
     told = str(caught[0].message)
     assert found == Settings(budget=0.1)
     assert told.startswith("environment variable must be one of PHASEPROF_RUN, PHASEPROF_ENABLED, ")
-    assert told.endswith(f"(got {name!r}); did you mean {nearest!r}?; it is passed over")
+    assert told.endswith(f"(got {name!r}); did you mean {nearest!r}?; it is ignored")
     assert "\n" not in told
 
 

@@ -355,6 +355,13 @@ def test_a_profile_counts_the_items_up_to_its_generation() -> None:
     assert (profile.generation, profile.items, profile.items_per_s) == ("2", 60.0, 20.0)
 
 
+def test_a_profile_counts_the_items_of_generations_that_were_only_counted() -> None:
+    counted = fmt.Visits(0, 0, {0: 3}, {0: 30.0}), fmt.Visits(9, 7, {0: 1}, {0: 9.0})
+    process = recorded(fmt.Label(0, "generation", "generation"), *turns([5.0, 5.0], [1e9, 1e9]), *counted)
+
+    assert build.build_rollout_profile(process).items == 2 * 10 + 30
+
+
 def test_a_generation_that_did_not_end_has_no_profile() -> None:
     process = recorded(fmt.GenerationBegin(0, 0, 1))
 

@@ -74,13 +74,13 @@ def test_002_04_the_profile_of_a_rollout() -> None:
 
 
 def test_002_05_a_profile_every_so_many_rollouts(capsys: pytest.CaptureFixture[str]) -> None:
-    profiler = Profiler(report_every=5)
-    generations(profiler, range(10), items=64, rollout=nothing)
+    profiler = Profiler(report_every=150)  # most of so short generations are only counted
+    generations(profiler, range(300), items=64, rollout=nothing)
     profiler.close()
 
     shown = capsys.readouterr().out
     assert [line for line in shown.splitlines() if "Rollout Profile" in line] == [
-        "Rollout Profile (agent_step=320, rollout=4)", "Rollout Profile (agent_step=640, rollout=9)",
+        "Rollout Profile (agent_step=9600, rollout=149)", "Rollout Profile (agent_step=19200, rollout=299)",
     ]  # fmt: skip
 
 
