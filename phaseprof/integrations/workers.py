@@ -9,10 +9,14 @@ generation.  A worker begins a file of its own, beside that of the process that 
 
 from __future__ import annotations
 
+import functools
+import os
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from multiprocessing import queues
 from multiprocessing.process import BaseProcess
+from multiprocessing.spawn import get_executable
 from typing import TYPE_CHECKING, Any
 
 from phaseprof.api import configure, get_profiler
@@ -50,10 +54,13 @@ def _starts(start: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _mark(process: Any) -> None:
-    """Replace what the process is to call by the same with marks around its work; a class with its own run has none."""
+    """Replace what the process is to call, if it is given queues, by the same with marks around its work."""
     settings = get_profiler().settings
     target = getattr(process, "_target", None)
-    if target is not None and settings.enabled and settings.run is not None and type(target) is not Worker:
+    if target is None or type(target) is Worker or not settings.enabled or settings.run is None:
+        return
+    is_ours = os.fsdecode(get_executable()) == sys.executable  # another interpreter may not have us
+    if is_ours and _queues_of(process._args, process._kwargs):
         process._target = Worker(target, settings.run, GRACE_S)
 
 
@@ -75,10 +82,9 @@ class Worker:
         """Call the target; it returns and raises what it does without us."""
         work = None
         try:
-            source: Any = next((one for one in (*args, *kwargs.values()) if _is_queue(one)), None)
-            if source is not None:
-                work = Work(source.get, self._name(), self._run, self._grace_s)
-                source.get = work.get
+            work = Work(self._name(), self._run, self._grace_s)
+            for source in _queues_of(args, kwargs):
+                source.get = functools.partial(work.take, source.get)
         except Exception as error:  # noqa: BLE001 - the worker must not feel that it is watched
             raise_the_programs(error)
         try:
@@ -92,25 +98,25 @@ class Worker:
         return known or str(getattr(self._target, "__name__", "worker"))
 
 
-def _is_queue(one: object) -> bool:
-    return issubclass(type(one), (queues.Queue, queues.SimpleQueue))
+def _queues_of(args: Iterable[object], kwargs: Mapping[str, object]) -> list[Any]:
+    kinds = (queues.Queue, queues.SimpleQueue)
+    return [one for one in (*args, *kwargs.values()) if issubclass(type(one), kinds)]
 
 
 class Work:
     """Marks a generation from each piece of work that comes out of a queue to the next one that is asked for."""
 
-    def __init__(self, take: Callable[..., object], name: str, run: str, grace_s: float) -> None:
-        self._take = take
+    def __init__(self, name: str, run: str, grace_s: float) -> None:
         self._name = name
         self._run = run
         self._begins_s = time.monotonic() + grace_s
         self._marks: Marks | None = None
 
-    def get(self, *args: object, **kwargs: object) -> object:
+    def take(self, get: Callable[..., object], *args: object, **kwargs: object) -> object:
         """Take a piece of work as the queue's own method does."""
         if self._marks is not None:
             self._marks.end_generation()
-        taken = self._take(*args, **kwargs)
+        taken = get(*args, **kwargs)
         if taken is not None and time.monotonic() >= self._begins_s:  # nothing is how a worker is asked to end
             self._begin()
         return taken
