@@ -15,8 +15,8 @@ from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
 from phaseprof.records import BLOCK_BYTES, Finding, is_own_name
 
-PLACE, OTHER_PLACES, NATIVE, FRAGMENTATION, UNSEEN = (
-    "place", "other places", "native", "fragmentation", "not looked at",
+PLACE, OTHER_PLACES, NATIVE, FRAGMENTATION, GIVEN_BACK, UNSEEN = (
+    "place", "other places", "native", "fragmentation", "fragmentation given back", "not looked at",
 )  # fmt: skip
 # Counters of memory that may be told as a sum, by name: the metrics that vote for each, in the order of the report.
 IN_USE, RESIDENT = "memory in use", "resident memory"
@@ -33,15 +33,17 @@ class Part:
     """One part of what a counter grew by.
 
     Attributes:
-        kind: a place, other places, native, fragmentation, or not looked at.
+        kind: a place, other places, native, fragmentation that stays or that a trim gave back, or not looked at.
         growth_bytes: its growth; negative where it shrank.
         subject, holder: what came at a place, and the path to it; empty for all else.
+        spread_bytes: the growth is so much more or less, since a counter that breathes tells it; places are weighed.
     """
 
     kind: str
     growth_bytes: int
     subject: str = ""
     holder: tuple[str, ...] = ()
+    spread_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -110,15 +112,19 @@ def _sum(process: ProcessRun, counter: str, metrics: Sequence[str], level: Calla
     told = _look(process)
     if told is None:
         return GrowthSum(counter, first, last, total, (Part(UNSEEN, total),))
-    seen = round(level(told.g) - level(told.since))
-    parts = list(_places(told, seen))
-    kept = _kept_by_malloc(process, told) if counter == RESIDENT else 0
-    if kept:
-        parts.append(Part(FRAGMENTATION, kept))
-    beyond = seen - told.bytes - kept  # libraries' own is among it where the look left them out
-    native = (Part(NATIVE, beyond),) if told.libraries else ()
-    unseen = Part(UNSEEN, total - seen + (0 if native else beyond))
+    seen, spread = round(level(told.g) - level(told.since)), _spread(level, first, last)
+    parts = [*_places(told, seen), *(_fragmentation(process, told) if counter == RESIDENT else ())]
+    beyond = seen - told.bytes - sum(part.growth_bytes for part in parts if part.kind in (FRAGMENTATION, GIVEN_BACK))
+    # What libraries hold is among it where the look left them out.
+    native = (Part(NATIVE, beyond, spread_bytes=spread),) if told.libraries else ()
+    unseen = Part(UNSEEN, total - seen + (0 if native else beyond), spread_bytes=spread)
     return GrowthSum(counter, first, last, total, (*parts, *native, unseen))
+
+
+def _spread(level: Callable[[int], float], first: int, last: int) -> int:
+    """By how much a difference of two readings may be off: twice the median by which steps differ from their median."""
+    steps = np.diff([level(g) for g in range(first, last + 1)])
+    return round(2 * float(np.median(np.abs(steps - np.median(steps)))))
 
 
 def _look(process: ProcessRun) -> fmt.Places | None:
@@ -148,12 +154,19 @@ def _places(told: fmt.Places, seen: int) -> Iterator[Part]:
     yield Part(OTHER_PLACES, told.bytes - sum(row.bytes for row in rows))
 
 
-def _kept_by_malloc(process: ProcessRun, told: fmt.Places) -> int:
+def _fragmentation(process: ProcessRun, told: fmt.Places) -> Iterator[Part]:
+    """What malloc has more of freed memory: what a trial trim at the end gave back of it, and what is pinned."""
     free = process.series.get((AT, "malloc_free_bytes"))
     if free is None:
-        return 0
+        return
     read = _reader((free, 1.0))
-    return round(read(told.g) - read(told.since))
+    kept, spread = round(read(told.g) - read(told.since)), _spread(read, told.since, told.g)
+    tried = process.series.get((AT, "malloc_given_back_bytes"))
+    given_back = 0 if tried is None else round(min(tried.last, max(0, kept)))
+    if kept - given_back:
+        yield Part(FRAGMENTATION, kept - given_back, spread_bytes=spread)
+    if given_back:
+        yield Part(GIVEN_BACK, given_back)
 
 
 def _on_devices(process: ProcessRun) -> Iterator[GrowthSum]:

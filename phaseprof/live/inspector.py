@@ -20,6 +20,7 @@ from phaseprof.live.settings import Settings
 from phaseprof.live.sizing import TrackedSizes
 from phaseprof.live.suspects import AT, Suspects
 from phaseprof.live.tracking import TrackList
+from phaseprof.live.trial_trim import try_trim
 from phaseprof.live.visits import SHORTEST_NS
 from phaseprof.live.watching import Watched, WatchList, counts_of
 from phaseprof.native.extension import extension, missing_because
@@ -512,6 +513,10 @@ class Inspector:
             is_explained = self.places.has_looked and self.suspects.is_urgent() and not self._watches.has_broken
             if not is_explained and look.admits("holders", 0):
                 self._ask_for_holders(look.left_s)
+            free = self.suspects.series("malloc_free_bytes")
+            given_back = {} if is_asked else try_trim(self._probes, free, look)
+        if given_back:
+            self._record(generation, given_back)
         self._note_skipped()
         if generation >= 0 and look.admits("sizes of tracked names", 0):
             self.size_for_report(generation)

@@ -6,16 +6,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phaseprof.analysis.paths import places_of
-from phaseprof.analysis.sums import FRAGMENTATION, NATIVE, OTHER_PLACES, PLACE, UNSEEN, GrowthSum, Part, growth_sums
+from phaseprof.analysis.sums import (
+    FRAGMENTATION,
+    GIVEN_BACK,
+    NATIVE,
+    OTHER_PLACES,
+    PLACE,
+    UNSEEN,
+    GrowthSum,
+    Part,
+    growth_sums,
+)
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import OUTSIDE, UNREACHABLE, Finding
 from phaseprof.report.access import Generations
 from phaseprof.report.text import Report, Style, change_cell, fit, pad, section
+from phaseprof.units import format_bytes
 
 _NAME_WIDTH = 54
 _WORDS = {
     OTHER_PLACES: "other places in Python", NATIVE: "native: beyond all that Python holds",
     FRAGMENTATION: "fragmentation: freed, and kept by malloc", UNSEEN: "not looked at",
+    GIVEN_BACK: "fragmentation given back by a trim at the end",
 }  # fmt: skip
 _NOBODY = {UNREACHABLE: "waits for the collector", OUTSIDE: "held outside Python"}
 
@@ -64,7 +76,7 @@ def title(item: SumEntry) -> str:
 def words(part: Part) -> str:
     """Name a part: a place by what came there and by where that is."""
     if part.kind != PLACE:
-        return _WORDS[part.kind]
+        return _WORDS[part.kind] + (f" (within {format_bytes(part.spread_bytes)})" if part.spread_bytes else "")
     if not part.holder:
         return part.subject
     where = _NOBODY.get(part.holder[0]) or places_of(part.holder)[-1].name or part.holder[-1]

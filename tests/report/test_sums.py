@@ -32,6 +32,7 @@ def row(at: int, n_bytes: int) -> fmt.Place:
 def run(
     sizes: list[int], *, came: int, since: int = 5, looked: int = 25, malloc: float = MIB, blocks: float = 0,
     free: float = 0, resident: float = 0, device: float = 0, seen: float | None = None, libraries: bool = True,
+    breath: float = 0,
 ) -> ProcessRun:  # fmt: skip
     """Counters that rise by so much a generation, and two looks that found places of these sizes."""
     process = ProcessRun()
@@ -40,7 +41,9 @@ def run(
         "cuda0/allocated_bytes": device, "storages/cuda:0_bytes": seen,
     }  # fmt: skip
     for g in range(LAST + 1):
-        process.add(fmt.Metrics(g, g, {name: 1e8 + rate * g for name, rate in rates.items() if rate is not None}, AT))
+        figures = {name: 1e8 + rate * g for name, rate in rates.items() if rate is not None}
+        figures["malloc_in_use_bytes"] += breath * (g * g % 7)
+        process.add(fmt.Metrics(g, g, figures, AT))
     if sizes:
         rows = [row(at, n) for at, n in enumerate(sizes)]
         process.add(fmt.Places(looked, looked, since, came, rows, libraries=libraries))
@@ -101,6 +104,28 @@ def test_what_libraries_hold_was_not_looked_at_where_the_look_left_them_out() ->
 
     check(one)
     assert [part.kind for part in one.parts] == ["place", "other places", "not looked at"]
+
+
+@pytest.mark.parametrize(("given_back", "kept"), [(3 * MIB, 2 * MIB), (9 * MIB, 0)])
+def test_a_trial_trim_tells_what_is_given_back_from_what_is_pinned(given_back: int, kept: int) -> None:
+    """Of 5 MiB that malloc has more of freed memory; it may give back what was free before as well."""
+    process = run([MIB], came=MIB, malloc=0, free=MIB / 4, resident=MIB)
+    process.add(fmt.Metrics(LAST, LAST, {"malloc_given_back_bytes": float(given_back)}, AT))
+    (one,) = growth_sums(process, LEAK)
+
+    check(one)
+    told = {part.kind: part.growth_bytes for part in one.parts}
+    assert (told.get("fragmentation", 0), told["fragmentation given back"]) == (kept, 5 * MIB - kept)
+
+
+def test_what_a_counter_that_breathes_tells_has_a_spread() -> None:
+    process = run([MIB], came=MIB, breath=1000)
+    (one,) = growth_sums(process, LEAK)
+
+    spreads = {part.kind: part.spread_bytes for part in one.parts}
+    assert spreads["place"] == spreads["other places"] == 0
+    assert 0 < spreads["native"] == spreads["not looked at"] <= 6000
+    assert "all that Python holds (within " in build_sums(process, LEAK).render(Style())
 
 
 def test_the_look_that_found_most_is_told() -> None:
