@@ -17,7 +17,7 @@ from phaseprof.analysis.causes import KIND_OF_TYPE
 from phaseprof.analysis.companions import REGISTRIES, companion, native_owner
 from phaseprof.analysis.compare_series import Floats, Side, interval_changes
 from phaseprof.analysis.garbage import find_dead, is_collected_in_time, is_frozen
-from phaseprof.analysis.intervals import nearest_phase
+from phaseprof.analysis.intervals import OF_ITS_OWN, innermost, nearest_phase, outermost, with_those_inside
 from phaseprof.analysis.limits import FELT_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
 from phaseprof.analysis.naming import ALLOCATED, advise, counted_phase, summarise
@@ -227,7 +227,8 @@ def _phase_of(process: ProcessRun, symptom: Symptom) -> str | None:
     is_typical = is_about(sum(symptom.changes().values()), symptom.expected_change())
     is_known = symptom.births.after >= FOLLOWED_ENOUGH and is_typical
     other = None if is_known or symptom.key not in ALLOCATED else _phase_of_private_memory(process, slope)
-    return other or symptom.phase()
+    shows_nothing = sum(symptom.changes().values()) < OF_ITS_OWN * symptom.expected_change()
+    return other or (None if shows_nothing else symptom.phase())
 
 
 def _phase_of_private_memory(process: ProcessRun, slope: float) -> str | None:
@@ -237,10 +238,14 @@ def _phase_of_private_memory(process: ProcessRun, slope: float) -> str | None:
         for phase, deltas in interval_changes(Side(process, None), ALLOCATED[1]).items()
         if len(deltas)
     }
-    phase = max(changes, key=changes.__getitem__, default=None)
-    if phase is None or changes[phase] < CLEAR * sum(map(abs, changes.values())):
+    whole = with_those_inside(changes, process.around)
+    outer = {phase: change for phase, change in whole.items() if outermost(phase, process.around) == phase}
+    phase = max(outer, key=outer.__getitem__, default="")
+    if not outer or outer[phase] < CLEAR * sum(map(abs, outer.values())) or not is_about(outer[phase], slope):
         return None
-    return phase if is_about(changes[phase], slope) else None
+    # Pages come where there is no room left, which of the parts of a phase is chance: blocks and points are not named.
+    phases = {label.name for label in process.labels.values() if label.role == "phase"}
+    return innermost(phase, {name: change for name, change in whole.items() if name in phases}, process.around)
 
 
 def phase_changes(process: ProcessRun, metric: str) -> dict[str, float]:

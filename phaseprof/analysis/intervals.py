@@ -57,21 +57,27 @@ def nearest_phase(changes: Mapping[str, float], slope: float, around: Mapping[st
         slope: the rise a generation.
         around: for each phase, the one around it.
     """
-    whole = _with_those_inside(changes, around)
+    whole = with_those_inside(changes, around)
     can_leak = set(whole) - set(around.values())
     can_leak |= {phase for phase in whole if abs(changes.get(phase, 0.0)) >= OF_ITS_OWN * slope}
     rising = {phase: change for phase, change in whole.items() if change > 0 and phase in can_leak}
     able = [phase for phase, change in rising.items() if change >= ABLE * slope]
     phase = min(able or rising, key=lambda phase: (abs(rising[phase] - slope), -rising[phase]), default=None)
-    return None if phase is None else _innermost(phase, rising, around)
+    return None if phase is None else innermost(phase, rising, around)
 
 
-def _with_those_inside(changes: Mapping[str, float], around: Mapping[str, str]) -> dict[str, float]:
+def with_those_inside(changes: Mapping[str, float], around: Mapping[str, str]) -> dict[str, float]:
+    """Return what each phase changed with all that lies in it."""
     whole: defaultdict[str, float] = defaultdict(float)
     for phase, change in changes.items():
         for name in (phase, *_outwards(phase, around)):
             whole[name] += change
     return dict(whole)
+
+
+def outermost(phase: str, around: Mapping[str, str]) -> str:
+    """Return the phase around all others that a phase lies in, or the phase itself."""
+    return [phase, *_outwards(phase, around)][-1]
 
 
 def _outwards(phase: str, around: Mapping[str, str]) -> list[str]:
@@ -84,8 +90,10 @@ def _outwards(phase: str, around: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _innermost(phase: str, rising: Mapping[str, float], around: Mapping[str, str]) -> str:
+def innermost(phase: str, rising: Mapping[str, float], around: Mapping[str, str]) -> str:
     """Go from a phase to the innermost in it that adds about as much as all of it."""
+    if phase not in rising:
+        return phase
     about = INNER * rising[phase], MORE * rising[phase]
     able = [p for p, change in rising.items() if phase in _outwards(p, around) and about[0] <= change <= about[1]]
     return max(able, key=lambda p: len(_outwards(p, around)), default=phase)

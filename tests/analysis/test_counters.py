@@ -271,6 +271,40 @@ def test_where_followed_generations_say_little_private_memory_tells_the_phase(
     assert (finding.verdict, finding.phase) == ("leak", "train")
 
 
+def in_parts(*, evolve: float, after: int = 3) -> ProcessRun:
+    """Private memory rises by a mebibyte a generation in two blocks of a phase; what was followed is of another."""
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8)})
+    process.extend([fmt.Label(0, "generation", "generation"), fmt.Label(1, "train", "phase")])
+    process.extend([fmt.Label(2, "forward", "block", parent=1), fmt.Label(3, "backward", "block", parent=1)])
+    process.add(fmt.Label(4, "evolve", "phase"))
+    pages = 10_000
+    for g in range(20):
+        for n, (label, edge, grows) in enumerate((
+            (1, fmt.ENTER, 0), (2, fmt.ENTER, 0), (2, fmt.EXIT, 128), (3, fmt.ENTER, 0), (3, fmt.EXIT, 128),
+            (1, fmt.EXIT, 0), (4, fmt.ENTER, 0), (4, fmt.EXIT, 0),
+        )):  # fmt: skip
+            pages += grows
+            process.add(fmt.Point(g * 10**9 + n, label, edge, g, f"{pages} {pages} 10 1 0 7 0"))
+    process.add(born("malloc_in_use_bytes", after, evolve=after * evolve * MIB))
+    process.fold()
+    return process
+
+
+def test_the_phase_around_parts_that_share_the_rise_is_named() -> None:
+    (finding,) = find_leaks(in_parts(evolve=0.04))
+
+    assert (finding.verdict, finding.phase) == ("leak", "train")
+
+
+def test_followed_generations_that_show_nothing_of_the_rise_name_no_phase() -> None:
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8)})
+    process.add(born("malloc_in_use_bytes", 3, evolve=3 * 0.04 * MIB))
+
+    (finding,) = find_leaks(process)
+
+    assert (finding.verdict, finding.phase) == ("leak", None)
+
+
 def test_one_point_alone_tells_no_phase() -> None:
     process = ProcessRun()
     for g in range(10):
