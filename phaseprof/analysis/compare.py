@@ -22,7 +22,7 @@ GROWS = ("leak", "growing", "filling")
 SAME = 0.1
 COLLAPSED = 0.1  # of the slope before
 SIGNIFICANT = 0.01
-# Below it a difference in bytes a generation is a trifle: half of what torch allocates for one kept scalar.
+# Below it a difference in bytes a generation is negligible: half of what torch allocates for one kept scalar.
 TRIFLE_BYTES = 256.0
 # What the system counts comes in pages, and a healthy process moves by some: less than one a generation is nothing.
 PAGE_BYTES = 4096.0
@@ -177,7 +177,7 @@ def compare(runs: Sequence[Run], names: Sequence[str], *, rank: int | None = Non
 
 def _row(aligned: Aligned, point: str, metric: str) -> Row:
     slopes = tuple(_slope(side, point, metric) for side in aligned.sides)
-    changes = tuple(change_of(slopes[0], slope, trifle=trifle_of(metric)) for slope in slopes[1:])
+    changes = tuple(change_of(slopes[0], slope, negligible=negligible_of(metric)) for slope in slopes[1:])
     return Row(point, metric, slopes, changes)
 
 
@@ -220,14 +220,14 @@ def _judge(x: Floats, y: Floats) -> tuple[Judgement, float]:
     return judge(y[is_last], positions[is_last]), unit
 
 
-def trifle_of(metric: str) -> float:
+def negligible_of(metric: str) -> float:
     """Return the difference in slope below which nobody needs to know."""
     if metric.rpartition("/")[2] in _PAGED:
         return PAGE_BYTES
     return TRIFLE_BYTES if metric.endswith("_bytes") else 0.0
 
 
-def change_of(before: Slope, after: Slope, *, trifle: float = 0.0) -> Change:
+def change_of(before: Slope, after: Slope, *, negligible: float = 0.0) -> Change:
     """Say how a slope changed."""
     difference = after.slope - before.slope
     error = math.hypot(before.error, after.error)
@@ -235,7 +235,7 @@ def change_of(before: Slope, after: Slope, *, trifle: float = 0.0) -> Change:
     told = [_n_parts(slope.n) - 1 for slope in (before, after) if slope.is_by_parts]
     p = _chance(abs(difference) / between, 2 * min(told, default=0)) if between > 0 else float(difference == 0)
     ratio = after.slope / before.slope if before.verdict in GROWS and before.slope > 0 else None
-    word = _word(before, after, p, trifle=trifle)
+    word = _word(before, after, p, negligible=negligible)
     return Change(word, difference, difference - Z_95 * error, difference + Z_95 * error, p, ratio)
 
 
@@ -254,12 +254,12 @@ def _chance(t: float, freedom: int) -> float:
     return max(0.0, 1 - math.sin(angle) * total)
 
 
-def _word(before: Slope, after: Slope, p: float, *, trifle: float) -> Word:
+def _word(before: Slope, after: Slope, p: float, *, negligible: float) -> Word:
     if "too short" in (before.verdict, after.verdict):
         return "too short"
     grew, grows = before.verdict in GROWS, after.verdict in GROWS
     difference = after.slope - before.slope
-    if p >= SIGNIFICANT or abs(difference) <= max(SAME * max(abs(before.slope), abs(after.slope)), trifle):
+    if p >= SIGNIFICANT or abs(difference) <= max(SAME * max(abs(before.slope), abs(after.slope)), negligible):
         return "unchanged"
     if difference < 0 and grew:
         is_gone = after.slope <= COLLAPSED * before.slope or (not grows and after.low <= 0)
@@ -281,7 +281,9 @@ def choose_headline(rows: Sequence[Row]) -> Row | None:
     ]
     voters.sort(key=lambda row: (_rank(row.metric), -max(slope.slope for slope in row.slopes)))
     voters = voters or [row for row in rows if row.point == chosen] or list(rows)
-    growing = [row for row in voters if any(s.verdict in GROWS and s.slope > trifle_of(row.metric) for s in row.slopes)]
+    growing = [
+        row for row in voters if any(s.verdict in GROWS and s.slope > negligible_of(row.metric) for s in row.slopes)
+    ]
     return next(iter(growing or voters), None)
 
 
@@ -307,11 +309,11 @@ def _may_vote(metric: str, others: Sequence[str]) -> bool:
 def _phase_rows(aligned: Aligned, headline: Row) -> tuple[Row, ...]:
     """Mean change per generation within each phase; where no phase was recorded, between one point and the next."""
     tables = [interval_changes(side, headline.metric) for side in aligned.sides]
-    trifle = trifle_of(headline.metric)
+    negligible = negligible_of(headline.metric)
     rows = []
     for phase in (phase for phase in tables[0] if all(phase in table for table in tables)):
         means = tuple(_mean(table[phase]) for table in tables)
-        rows.append(Row(phase, headline.metric, means, tuple(_shift(means[0], mean, trifle) for mean in means[1:])))
+        rows.append(Row(phase, headline.metric, means, tuple(_shift(means[0], mean, negligible) for mean in means[1:])))
     return tuple(rows)
 
 
@@ -327,11 +329,11 @@ def _mean(changes: Floats) -> Slope:
     return Slope(verdict, n, mean, mean - half, mean + half, float(np.sum(changes)), verdict)
 
 
-def _shift(before: Slope, after: Slope, trifle: float) -> Change:
+def _shift(before: Slope, after: Slope, negligible: float) -> Change:
     """Say how a phase's own change moved; a phase may keep much that another frees, so nothing collapses here."""
-    change = change_of(before, after, trifle=trifle)
+    change = change_of(before, after, negligible=negligible)
     if "too short" in (before.verdict, after.verdict):
         return change
-    is_same = change.p >= SIGNIFICANT or abs(change.difference) <= max(SAME * abs(before.slope), trifle)
+    is_same = change.p >= SIGNIFICANT or abs(change.difference) <= max(SAME * abs(before.slope), negligible)
     moved: Word = "higher" if change.difference > 0 else "lower"
     return replace(change, word="unchanged" if is_same else moved, ratio=None)

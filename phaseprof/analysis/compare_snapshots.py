@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import pairwise
 from statistics import stdev
 
-from phaseprof.analysis.compare import Change, Comparison, Row, Slope, change_of, choose_headline, trifle_of
+from phaseprof.analysis.compare import Change, Comparison, Row, Slope, change_of, choose_headline, negligible_of
 from phaseprof.analysis.snapshots.files import SnapshotFolder
 from phaseprof.analysis.snapshots.lines import GrowthLine, growth_line
 from phaseprof.analysis.snapshots.model import SizeClass, SnapshotSums
@@ -120,7 +120,7 @@ def _row(metric: str, slopes: Sequence[Slope]) -> Row:
 
 
 def _change(before: Slope, after: Slope, metric: str) -> Change:
-    change = change_of(before, after, trifle=trifle_of(metric))
+    change = change_of(before, after, negligible=negligible_of(metric))
     return replace(change, p=1.0) if change.word == "too short" else change
 
 

@@ -376,7 +376,7 @@ def _leaking(process: ProcessRun, symptoms: Mapping[str, Symptom], metrics: Sequ
 def _dead(
     process: ProcessRun, symptoms: Mapping[str, Symptom], known: Sequence[Finding], horizon: Horizon
 ) -> list[Finding]:
-    """Memory that goes up, at once or in long teeth, and that a collection takes down: dead cycles."""
+    """Memory that goes up, at once or in long sawtooth cycles, and that a collection takes down: garbage."""
     dead = None if any(f.verdict == "leak" for f in known) else find_dead(process, symptoms)
     if dead is None:
         return []

@@ -36,7 +36,7 @@ from phaseprof.analysis.throughput import find_slowdown
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Finding, Verdict
 from phaseprof.units import MB
-from phaseprof.verdict.teeth import GARBAGE_GENERATIONS
+from phaseprof.verdict.cycles import GARBAGE_GENERATIONS
 
 MOST_FINDINGS = 10
 # Two measures of one growth are as near; and two growths come to so much more than memory grew by if they are one.

@@ -11,8 +11,8 @@ from phaseprof.analysis.naming import ALLOCATED
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, stands_in
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import BLOCK_BYTES
+from phaseprof.verdict.cycles import FEW, GARBAGE_GENERATIONS, long_cycle
 from phaseprof.verdict.levels import accounts_for, comes_with
-from phaseprof.verdict.teeth import FEW, GARBAGE_GENERATIONS, long_tooth
 
 # Rings for each generation: fewer have not piled up one by one, in most of them.
 PILED_UP = 0.5
@@ -56,17 +56,17 @@ def waits_for_long(process: ProcessRun, since: int) -> bool:
     return newest + 1 - (STARTED if is_ours else since) >= GARBAGE_GENERATIONS
 
 
-def backing_tooth(symptoms: Mapping[str, Symptom], rate: float, least: int = ENOUGH) -> Symptom | None:
-    """Find memory in use that goes up and down, in teeth so long that dead cycles had time to be a leak.
+def rising_cycle(symptoms: Mapping[str, Symptom], rate: float, least: int = ENOUGH) -> Symptom | None:
+    """Find memory in use that goes up and down, in sawtooth cycles so long that dead cycles had time to be a leak.
 
-    The newest tooth must rise by what the cycles are estimated to take, ``rate`` bytes a generation, in ``least``
-    readings.  A collection of the young may cut a tooth, and it may come because the profiler made objects, too.
+    The newest cycle must rise by what the cycles are estimated to take, ``rate`` bytes a generation, in ``least``
+    readings.  A collection of the young may cut a cycle, and it may come because the profiler made objects, too.
     """
     symptom = symptoms.get(ALLOCATED[0])
     if symptom is None or symptom.judgement.shape != "sawtooth":
         return None
     generations, values = symptom.evidence.generations, symptom.evidence.values
-    begin = long_tooth(generations, values, least)
+    begin = long_cycle(generations, values, least)
     if begin is None:
         return None
     grown = (values[-1] - values[begin]) / (generations[-1] - generations[begin])
@@ -172,8 +172,8 @@ def find_dead(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Dead | No
     if memory is None or told is None or not told.waiting or _collects_itself(process, 0):
         return None
     generations, values = memory.evidence.generations, memory.evidence.values
-    leak = memory if memory.judgement.verdict == "leak" else backing_tooth(symptoms, 0.0, FEW)
-    begin = long_tooth(generations, values, FEW)
+    leak = memory if memory.judgement.verdict == "leak" else rising_cycle(symptoms, 0.0, FEW)
+    begin = long_cycle(generations, values, FEW)
     if leak is None or begin is None or told.g < generations[-1]:
         return None
     grown = leak.judgement.slope * (generations[-1] - generations[begin])

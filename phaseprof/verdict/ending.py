@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from phaseprof.verdict.counters import FALLS, is_counter
-from phaseprof.verdict.envelope import DROP, drops, tooth_height
+from phaseprof.verdict.envelope import DROP, cycle_height, drops
 from phaseprof.verdict.robust import ROUNDING, Floats, noise_of_steps
 from phaseprof.verdict.series import Series
 
@@ -62,4 +62,4 @@ def _stays_down(y: Floats, begin: int) -> bool:
 def _is_usual(y: Floats, begin: int) -> bool:
     """Whether drops of like height came before: then it is a sawtooth's."""
     before = y[:begin]
-    return tooth_height(before, drops(before)) >= ALIKE * float(y[begin - 1] - y[begin:].min())
+    return cycle_height(before, drops(before)) >= ALIKE * float(y[begin - 1] - y[begin:].min())

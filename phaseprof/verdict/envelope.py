@@ -9,7 +9,7 @@ from phaseprof.verdict.robust import ROUNDING, Floats, noise_of_steps
 from phaseprof.verdict.series import Bools
 
 DROP = 5.0  # a fall this many noise widths below the usual move is a drop, not noise
-MOST_DROPS = 0.4  # of all moves: a tooth needs at least as many rises as falls, or it is noise
+MOST_DROPS = 0.4  # of all moves: a sawtooth cycle needs at least as many rises as falls, or it is noise
 
 
 def drops(y: Floats) -> NDArray[np.intp]:
@@ -19,7 +19,7 @@ def drops(y: Floats) -> NDArray[np.intp]:
         y: (n,) values in order of time.
 
     A drop falls below zero and below the median increment by 5 robust noise widths. Of falls in a row only the last
-    counts. Smallest n: 3. Assumptions: teeth of at least 3 readings; at period 2 rise and fall look alike. Cost: O(n).
+    counts. Smallest n: 3. Assumptions: cycles of at least 3 readings; at period 2 rise and fall look alike. Cost: O(n).
     """
     steps = np.diff(y)
     if len(steps) < 2:
@@ -31,8 +31,8 @@ def drops(y: Floats) -> NDArray[np.intp]:
     return np.flatnonzero(last) + 1
 
 
-def is_toothed(y: Floats, troughs: NDArray[np.intp]) -> bool:
-    """Return whether the drops make teeth: two or more, fewer than rises, most of what falls, and built up again."""
+def is_cyclic(y: Floats, troughs: NDArray[np.intp]) -> bool:
+    """Return whether the drops make cycles: two or more, fewer than rises, most of what falls, and built up again."""
     steps = np.diff(y)
     fallen = -float(np.minimum(steps, 0).sum())
     risen = float(y[-1] - y[0]) + fallen
@@ -51,7 +51,7 @@ def lower_envelope(x: Floats, y: Floats, after_collection: Bools | None = None) 
     Returns:
         Positions and values of the floor: the marked readings, else the troughs after drops, else the whole series.
 
-    The unfinished last tooth is never part of it, nor is the time before the first drop, which has no floor to show.
+    The unfinished last cycle is never part of it, nor is the time before the first drop, which has no floor to show.
     Reference: the survivors after each collection are the live set (Jones, Hosking & Moss 2011, ch. 1). Assumptions:
     what a collection leaves is live; partial collections leave more, so single floor readings lie too high, never too
     low. Smallest n: 3 floor readings to speak of a trend. Cost: O(n).
@@ -59,11 +59,11 @@ def lower_envelope(x: Floats, y: Floats, after_collection: Bools | None = None) 
     if after_collection is not None and int(np.count_nonzero(after_collection)) >= 3:
         return x[after_collection], y[after_collection]
     troughs = drops(y)
-    if not is_toothed(y, troughs):
+    if not is_cyclic(y, troughs):
         return x, y
     return x[troughs], y[troughs]
 
 
-def tooth_height(y: Floats, troughs: NDArray[np.intp]) -> float:
+def cycle_height(y: Floats, troughs: NDArray[np.intp]) -> float:
     """Return the height of the highest drop, in the unit of ``y``; 0 without drops."""
     return float((y[troughs - 1] - y[troughs]).max()) if len(troughs) else 0.0

@@ -15,7 +15,7 @@ from phaseprof.verdict.ending import ending
 from phaseprof.verdict.judgement import Judgement
 from phaseprof.verdict.noise import judge_noisy
 from phaseprof.verdict.robust import Floats, middle, theil_sen
-from phaseprof.verdict.sawtooth import judge_teeth
+from phaseprof.verdict.sawtooth import judge_cycles
 from phaseprof.verdict.series import Bools, Series, make_series, thin, without_spikes
 from phaseprof.verdict.shape import Outcome
 
@@ -92,7 +92,7 @@ def at_rest(series: Series, early: float = 0.0) -> Outcome | None:
 
 def sawtooth(series: Series, early: float = 0.0) -> Outcome | None:
     """Answer for a series that is taken down again and again, by its floor."""
-    return judge_teeth(series, judge_level)
+    return judge_cycles(series, judge_level)
 
 
 def counter(series: Series, early: float = 0.0) -> Outcome | None:
@@ -121,7 +121,7 @@ def judge_level(x: Floats, y: Floats) -> Outcome:
 
 
 def _fell_before(calm: Series, warm_up: int) -> bool:
-    """Whether a short rise may be the second tooth of a sawtooth: the warm-up held a drop of a quarter of it."""
+    """Whether a short rise may be the second cycle of a sawtooth: the warm-up held a drop of a quarter of it."""
     if not warm_up or len(calm) >= 2 * LEAST:
         return False
     fall = -float(np.diff(calm.y[: warm_up + 1]).min())

@@ -1,4 +1,4 @@
-"""Series with teeth: garbage piles up and is collected. Only the floor says what stays."""
+"""Series with sawtooth cycles: garbage piles up and is collected. Only the floor says what stays."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from phaseprof.verdict.envelope import drops, is_toothed, lower_envelope, tooth_height
+from phaseprof.verdict.envelope import cycle_height, drops, is_cyclic, lower_envelope
 from phaseprof.verdict.robust import Floats, median, middle, theil_sen
 from phaseprof.verdict.series import SPIKE, Bools, Series, thin
 from phaseprof.verdict.shape import Outcome
 
 MANY = 7  # floor readings that can be judged like any series
-SLIGHT = 0.1  # of the highest tooth: what a few floor readings have to rise
-BRIEF = 0.25  # of all readings: what stands high for less is a visit, as when a checkpoint is saved; teeth take half
-LOW = 0.25  # of a tooth: a floor that moves less came back
+SLIGHT = 0.1  # of the highest cycle: what a few floor readings have to rise
+BRIEF = 0.25  # of all readings: what stands high for less is a visit, as when a checkpoint is saved; cycles take half
+LOW = 0.25  # of a sawtooth cycle: a floor that moves less came back
 
 
-def judge_teeth(series: Series, judge_level: Callable[[Floats, Floats], Outcome]) -> Outcome | None:
-    """Judge a sawtooth by its floor; ``None`` where the series has no teeth.
+def judge_cycles(series: Series, judge_level: Callable[[Floats, Floats], Outcome]) -> Outcome | None:
+    """Judge a sawtooth by its floor; ``None`` where the series has no sawtooth cycles.
 
     Args:
         series: readings with the warm-up cut.
-        judge_level: judges a series without teeth; asked where the floor has seven readings or more.
+        judge_level: judges a series without sawtooth cycles; asked where the floor has seven readings or more.
 
     Smallest n: 3 floor readings for a leak. Cost: O(n).
     """
@@ -34,13 +34,13 @@ def judge_teeth(series: Series, judge_level: Callable[[Floats, Floats], Outcome]
     visits = _visits(series.y, troughs)
     if visits.any() and visits.mean() < BRIEF:
         calm = series.only(~visits)
-        outcome = judge_teeth(calm, judge_level)
+        outcome = judge_cycles(calm, judge_level)
         return outcome if outcome is not None else judge_level(calm.x, calm.y)
     if len(troughs) == 1:
         return _one_drop(series, int(troughs[0]), judge_level)
-    if not is_toothed(series.y, troughs):
+    if not is_cyclic(series.y, troughs):
         return None
-    return _judge_floor(series, tooth_height(series.y, troughs), judge_level)
+    return _judge_floor(series, cycle_height(series.y, troughs), judge_level)
 
 
 def _marked(series: Series) -> bool:
@@ -60,7 +60,7 @@ def _judge_floor(series: Series, height: float, judge_level: Callable[[Floats, F
 
 
 def _one_drop(series: Series, trough: int, judge_level: Callable[[Floats, Floats], Outcome]) -> Outcome | None:
-    """One drop: back to where it began is the first tooth; a part of it is a release within other growth."""
+    """One drop: back to where it began is the first cycle; a part of it is a release within other growth."""
     x, y = series.x, series.y
     height = float(y[trough - 1] - y[trough])
     rise = float(y[trough - 1] - y[:trough].min())
@@ -75,7 +75,7 @@ def _one_drop(series: Series, trough: int, judge_level: Callable[[Floats, Floats
 
 
 def _after_release(x: Floats, y: Floats, judge_level: Callable[[Floats, Floats], Outcome]) -> Outcome | None:
-    """What was released once says nothing; a leak since then, longer than any tooth that was seen, is one."""
+    """What was released once says nothing; a leak since then, longer than any cycle that was seen, is one."""
     after = judge_level(x, y) if len(x) >= 2 * MANY else None
     return after if after is not None and after.verdict == "leak" else None
 

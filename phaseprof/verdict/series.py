@@ -86,7 +86,7 @@ def without_spikes(series: Series) -> Series:
     """Replace one or two readings that leap out and come back by the line between their neighbours.
 
     A spike exceeds both neighbours by more than 5 usual moves (the median of all absolute increments; zero for a series
-    that mostly stands still). Steps, teeth and noise have no such readings. Smallest n: 5. Cost: O(n).
+    that mostly stands still). Steps, sawtooth cycles and noise have no such readings. Smallest n: 5. Cost: O(n).
     """
     y = series.y
     if len(y) < 5:

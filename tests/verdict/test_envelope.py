@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from phaseprof.verdict import lower_envelope
-from phaseprof.verdict.envelope import drops, is_toothed, tooth_height
+from phaseprof.verdict.envelope import cycle_height, drops, is_cyclic
 
 
 def arrays(values):
@@ -45,22 +45,22 @@ def test_series_without_teeth_is_its_own_floor():
 def test_noise_has_no_drops():
     y = np.random.default_rng(0).standard_normal(200)
 
-    assert not is_toothed(y, drops(y))
+    assert not is_cyclic(y, drops(y))
 
 
 def test_swinging_to_and_fro_is_no_sawtooth():
     y = arrays([0, 5] * 10)[1]
 
-    assert not is_toothed(y, drops(y))
+    assert not is_cyclic(y, drops(y))
 
 
 def test_height_is_that_of_the_highest_drop():
     y = arrays([0, 4, 8, 1, 5, 9, 0])[1]
 
-    assert tooth_height(y, drops(y)) == 9
+    assert cycle_height(y, drops(y)) == 9
 
 
 def test_no_drops_no_height():
     y = arrays([1, 2, 3])[1]
 
-    assert tooth_height(y, drops(y)) == 0
+    assert cycle_height(y, drops(y)) == 0
