@@ -164,7 +164,7 @@ def compare(runs: Sequence[Run], names: Sequence[str], *, rank: int | None = Non
     is more, what the parts of the run differ by.  Smallest n: that of the verdict.  Cost: 5 ms a series and run.
     """
     if len(runs) < 2:
-        raise UsageError(f"diff needs two runs or more (got {len(runs)}); name another run")
+        raise UsageError(f"a comparison needs two runs or more (got {len(runs)}); name another run")
     aligned = align(runs, names, rank=rank)
     rows = tuple(_row(aligned, point, metric) for point, metric in aligned.keys)
     headline = choose_headline(rows)

@@ -250,6 +250,8 @@ def _what_was_found(finder: LoopFinder | None) -> list[str]:
 def _settings(args: argparse.Namespace, program: str) -> dict[str, str]:
     """What the options mean as environment: the program's own ``configure`` and its children inherit it."""
     given = resolve({})
+    if args.out is not None and not args.out.strip():
+        raise UsageError(f"--out must name a folder (got {args.out!r})")
     folder = args.out or given.run
     if args.out and not _is_one_of_many() and _holds_recording(args.out):
         raise UsageError(f"--out must be a new folder ({args.out} holds a recording); give another, or remove it")

@@ -129,6 +129,8 @@ def load_files(files: Iterable[Path]) -> list[ProcessRun]:
 
 def _files_of(path: str | Path) -> list[File]:
     """The files of a run; the parts of one recording in the order they were written."""
+    if not str(path).strip():
+        raise RecordingError("cannot read '': no folder is named; give the folder of a recorded run")
     files = list_files(path) if isinstance(path, str) and is_address(path) else _files_in(Path(path))
     if not files:
         raise RecordingError(f"cannot read {path}: it has no *.jsonl file; give the folder of a recorded run")

@@ -60,6 +60,8 @@ def test_an_unknown_option_is_said_with_the_command_whose_help_to_read(capsys: p
         (["report", "nowhere"], "cannot read nowhere"),
         (["demo", "--generations", "many"], "--generations"),
         (["run"], "SCRIPT"),
+        (["check", ""], "no folder is named"),
+        (["run", "--out", "", "y.py"], "--out must name a folder"),
         (["run", "--frobnicate", "x", "y.py"], "--frobnicate"),
     ],
 )
