@@ -42,7 +42,7 @@ def compare_snapshots(
     each counter of each device that all have, and for the block sizes that grow in any.  Smallest n: 3 snapshots.
     """
     if len(folders) < 2:
-        raise UsageError(f"a comparison needs two folders of snapshots or more (got {len(folders)}); name another folder")
+        raise UsageError(f"a comparison needs two folders of snapshots or more (got {len(folders)}); name another")
     groups = [_of_rank(folder, name, rank) for folder, name in zip(folders, names, strict=True)]
     unit = _unit(groups, names)
     first = max(group[0].step for group in groups)

@@ -223,7 +223,8 @@ def _phase_of(process: ProcessRun, symptom: Symptom) -> str | None:
     """
     slope = symptom.judgement.slope
     if symptom.births is None or not symptom.births.phases:
-        return nearest_phase(phase_changes(process, symptom.key), slope, process.around)
+        found = nearest_phase(phase_changes(process, symptom.key), slope, process.around)
+        return _phase_of_private_memory(process, slope) if found is None and symptom.key in ALLOCATED else found
     is_typical = is_about(sum(symptom.changes().values()), symptom.expected_change())
     is_known = symptom.births.after >= FOLLOWED_ENOUGH and is_typical
     other = None if is_known or symptom.key not in ALLOCATED else _phase_of_private_memory(process, slope)

@@ -271,7 +271,7 @@ def test_where_followed_generations_say_little_private_memory_tells_the_phase(
     assert (finding.verdict, finding.phase) == ("leak", "train")
 
 
-def in_parts(*, evolve: float, after: int = 3) -> ProcessRun:
+def in_parts(*, after: int) -> ProcessRun:
     """Private memory rises by a mebibyte a generation in two blocks of a phase; what was followed is of another."""
     process = record({"malloc_in_use_bytes": rising(MIB, 1e8)})
     process.extend([fmt.Label(0, "generation", "generation"), fmt.Label(1, "train", "phase")])
@@ -285,13 +285,15 @@ def in_parts(*, evolve: float, after: int = 3) -> ProcessRun:
         )):  # fmt: skip
             pages += grows
             process.add(fmt.Point(g * 10**9 + n, label, edge, g, f"{pages} {pages} 10 1 0 7 0"))
-    process.add(born("malloc_in_use_bytes", after, evolve=after * evolve * MIB))
+    if after:
+        process.add(born("malloc_in_use_bytes", after, evolve=after * 0.04 * MIB))
     process.fold()
     return process
 
 
-def test_the_phase_around_parts_that_share_the_rise_is_named() -> None:
-    (finding,) = find_leaks(in_parts(evolve=0.04))
+@pytest.mark.parametrize("after", [0, 3], ids=["nothing was followed", "something else was"])
+def test_the_phase_around_parts_that_share_the_rise_is_named(after: int) -> None:
+    (finding,) = find_leaks(in_parts(after=after))
 
     assert (finding.verdict, finding.phase) == ("leak", "train")
 
