@@ -98,7 +98,8 @@ def _follow() -> dict[int, object]:
     level: list[object] = list(_roots)
     try:
         while level and len(seen) < _MAX_OWN_OBJECTS:
-            fresh = {id(o): o for o in level if id(o) not in seen and _is_ours(o)}
+            ours = {key for key, cls in {id(type(o)): type(o) for o in level}.items() if _is_ours(cls)}
+            fresh = {id(o): o for o in level if id(type(o)) in ours and id(o) not in seen}
             seen.update(fresh)
             level = gc.get_referents(*[o for o in fresh.values() if type(o) not in _PLAIN_BUFFERS])
             # Most of what we hold is numbers and text: dropped in C, before anything is asked of each.
@@ -108,8 +109,8 @@ def _follow() -> dict[int, object]:
         level.clear()
 
 
-def _is_ours(candidate: object) -> bool:
-    cls = type(candidate)
+def _is_ours(cls: type) -> bool:
+    """Whether what our objects hold of a type is ours: asked once for each type, since most are of a few."""
     if type(cls) is not type:  # an unusual metaclass may hash in Python; our own classes are named below all the same
         return is_own_type(cls)
     if cls in _PLAIN_CONTAINERS or cls in _PLAIN_BUFFERS:
