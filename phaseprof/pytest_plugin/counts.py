@@ -19,22 +19,21 @@ _HOLDER_DEADLINE_S = 2.0
 
 def complaint_about_counts(marker: pytest.Mark) -> str:
     """Say what is wrong with the arguments of a marker; empty if nothing is."""
-    if len(marker.args) > 1 or not all(isinstance(mapping, dict) for mapping in marker.args):
+    from phaseprof.errors import UsageError
+    from phaseprof.live.watching import check_expected
+
+    is_one = len(marker.args) <= 1 and all(isinstance(mapping, dict) for mapping in marker.args)
+    if not is_one or not any((*marker.args, marker.kwargs)):
         return f"object_count takes Env=2 or one mapping {{Env: 2}} (got {marker.args!r})"
     for mapping in (*marker.args, marker.kwargs):
         for name, bound in mapping.items():
             if not isinstance(name, str | type):
                 return f"object_count takes classes and names (got {name!r})"
-            if not is_bound(bound):
-                return f"object_count: {name}: expected must be a count, a range (lo, hi) or None (got {bound!r})"
+            try:
+                check_expected(bound)
+            except UsageError as error:
+                return f"object_count: {name}: {error}"
     return ""
-
-
-def is_bound(bound: object) -> bool:
-    """Whether a value says how many there may be."""
-    if bound is None or isinstance(bound, int):
-        return not isinstance(bound, bool)
-    return isinstance(bound, tuple) and len(bound) == 2 and all(isinstance(one, int) for one in bound)
 
 
 @pytest.hookimpl(wrapper=True)
