@@ -473,7 +473,11 @@ def test_calls():
 
 
 @pytest.mark.parametrize(
-    ("line", "said"), [("phaseprof_repeat = 2", "repeat must be a whole number from 5"), ("phaseprof_warm_up = x", "warm_up must be a whole number from 0")]
+    ("line", "said"),
+    [
+        ("phaseprof_repeat = 2", "repeat must be a whole number from 5"),
+        ("phaseprof_warm_up = x", "warm_up must be a whole number from 0"),
+    ],
 )
 def test_wrong_defaults_are_a_usage_error(suite: pytest.Pytester, line: str, said: str) -> None:
     suite.makeini(f"{suite.path.joinpath('tox.ini').read_text()}\n{line}\n")
