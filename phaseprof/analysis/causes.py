@@ -202,12 +202,12 @@ def _weight(symptom: Symptom) -> int:
 
 
 def _merge_alike(causes: Mapping[tuple[str, ...], Cause]) -> list[Cause]:
-    """Join what is one leak though its holders differ: parts of what grows."""
+    """Join what is one leak though its holders differ: parts of what grows, and siblings."""
     order = sorted(causes, key=lambda place: _standing(causes[place]))
     kept: dict[tuple[str, ...], Cause] = {}
     for place in order:
         cause = causes[place]
-        home = next((k for k in kept.values() if _is_part_of(cause, k)), None)
+        home = next((k for p, k in kept.items() if _is_part_of(cause, k) or _are_siblings(place, cause, p, k)), None)
         if home is None:
             kept[place] = cause
         else:
@@ -248,6 +248,13 @@ def _is_part_of(part: Cause, whole: Cause) -> bool:
 def _is_memory(symptom: Symptom) -> bool:
     """Whether it is storages, arrays or graphs, by bytes or by the objects that show them."""
     return symptom.subject in MEMORY or symptom.key.startswith(("storages/", "arrays_bytes", "graph_"))
+
+
+def _are_siblings(place: tuple[str, ...], cause: Cause, other: tuple[str, ...], home: Cause) -> bool:
+    """Whether two containers of one object grow in one phase: what a program notes twice is noted too often once."""
+    if len(place) < 2 or place[:-1] != other[:-1] or not cause.is_rooted:
+        return False
+    return all(map(carries, cause.symptoms.values())) and bool(_phases(cause) & _phases(home))
 
 
 def _adopt_unheld(causes: list[Cause]) -> list[Cause]:

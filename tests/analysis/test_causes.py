@@ -361,3 +361,16 @@ CONTEXT = "torch.autograd.function.ClipBackward"
 )  # fmt: skip
 def test_what_imports_leave_is_plumbing(name: str, expected: bool) -> None:
     assert is_plumbing(name) is expected
+
+
+@pytest.mark.parametrize(("owner", "n_causes"), [(".stats (Stats)", 1), (".agent (Agent)", 2)])
+def test_two_lists_of_one_object_are_one_cause(owner: str, n_causes: int) -> None:
+    owners, names = (".stats (Stats)", owner), (".x (list, 82)", ".y (list, 9)")
+    paths = [("trainer (Trainer)", of, name) for of, name in zip(owners, names, strict=True)]
+
+    causes = joined(*(
+        symptom(key, holder=held(key, path, item="list", length=length), births=born(key, train=9))
+        for key, path, length in zip(LISTS, paths, (82, 9), strict=True)
+    ))  # fmt: skip
+
+    assert len(causes) == n_causes
