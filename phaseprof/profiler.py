@@ -106,6 +106,7 @@ class Profiler:
         max_file_mb: a recording file that grows beyond it is continued in another.
         max_pause: seconds for which a job inside the loop may keep the program waiting.
         max_look: seconds for which the looks at the end, and those asked for, may go on.
+        signals: look at once when the process is told to end (SIGTERM) or asked to look (SIGUSR1).
         min_generation_s: without declared generations, rounds of phases are gathered to this length.
 
     An argument that is not given comes from the environment (``PHASEPROF_BUDGET`` ...), then from ``[tool.phaseprof]``
@@ -130,13 +131,14 @@ class Profiler:
         max_file_mb: float | Unset | None = UNSET,
         max_pause: float | Unset = UNSET,
         max_look: float | Unset = UNSET,
+        signals: bool | Unset = UNSET,
         min_generation_s: float | Unset = UNSET,
     ) -> None:
         given = {
             "run": run, "enabled": enabled, "budget": budget, "report_every": report_every,
             "leak_threshold_mb": leak_threshold_mb, "on_violation": on_violation, "track_every": track_every,
             "sample_every_s": sample_every_s, "max_file_mb": max_file_mb, "max_pause": max_pause, "max_look": max_look,
-            "min_generation_s": min_generation_s,
+            "signals": signals, "min_generation_s": min_generation_s,
         }  # fmt: skip
         self._given: dict[str, object] = {name: value for name, value in given.items() if not isinstance(value, Unset)}
         self._open(resolve(self._given))

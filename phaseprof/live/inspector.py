@@ -67,7 +67,7 @@ SIZED_OF_A_PAUSE, LEAST_PART_S = 0.5, 0.005
 # Looks that took so long have allocated something that counters would show.
 LOOKED_NS = 1_000_000
 # Points are taken into the model when they are many, or twice a second; what profiling costs is written now and then.
-FOLD_AT, FOLD_EVERY_NS, COST_EVERY_NS = 2048, 500_000_000, 5_000_000_000
+FOLD_AT, FOLD_EVERY_NS, FIRST_COST_NS, COST_EVERY_NS = 2048, 500_000_000, 1_000_000_000, 5_000_000_000
 # Without a budget: walk at every generation while suspicion may arise, then as seldom as a census under one.
 SETTLED, DECIDED = 4, 10
 
@@ -114,7 +114,8 @@ class Inspector:
         self._n_skipped = len(skipped())
         self._n_types = self._n_hasty = self._n_walks = 0
         self._last_read = dict.fromkeys(SLOW, self._clock())
-        self._next_at = self._fold_at = self._cost_at = self._suspect_at = 0
+        self._next_at = self._fold_at = self._suspect_at = 0
+        self._cost_at = self._clock() + FIRST_COST_NS
         self._each_ns, self._constant_ns, self._spent_ns, self._has_read = 0.0, 0, -1, False
         self._n_waits = 0
         self._first_cost = FIRST_COST

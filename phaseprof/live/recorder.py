@@ -300,6 +300,10 @@ class Recorder:
             # A forked child that never passes a boundary leaves no file behind.
             writer.write_later(line)
 
+    def now(self) -> int:
+        """The clock of records, ns."""
+        return self._clock()
+
     def note(self, text: str) -> None:
         """Record a sentence that a reader of the recording must know."""
         if self._is_warning_of_file:

@@ -16,6 +16,7 @@ from typing import NoReturn, Protocol, TypeVar, Union, cast
 from phaseprof.errors import UsageError
 from phaseprof.interrupts import raise_the_programs
 from phaseprof.live.arguments import check_index, check_items, check_label, item_count, shown
+from phaseprof.live.dying import LastLook
 from phaseprof.live.origin import defined_at
 from phaseprof.live.visits import Visit, Visited
 from phaseprof.probes.typeinfo import is_a
@@ -33,11 +34,13 @@ class Boundaries(Protocol):
         enabled: whether anything is recorded.
         clock: nanoseconds, monotonic.
         counts_due: the clock from which on counts are to be written.
+        last_look: what hears of exceptions, since memory may have run out.
     """
 
     enabled: bool
     clock: Callable[[], int]
     counts_due: int
+    last_look: LastLook
 
     def visited(self, name: str, role: str) -> Visited:
         """Return the label's counter of visits."""
@@ -144,6 +147,8 @@ class PhaseScope(_PlainWith):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
+        if error is not None:
+            self._to.last_look.failed_in(self._visited.name, error)
         if self._open:
             items = -1.0 if callable(self._items) else count_items(self._to, self._items, None)
             _leave_newest(self._to, self._open, items)
@@ -208,7 +213,8 @@ def _wrap_function(
         visit = to.enter(label, now)
         try:
             result = function(*args, **kwargs)
-        except BaseException:
+        except BaseException as error:
+            to.last_look.failed_in(label.name, error)
             to.leave(visit, -1.0)
             raise
         to.leave(visit, -1.0 if items is None else count_items(to, items, result))
@@ -409,4 +415,6 @@ class GenerationScope(_BlockOnly):
     ) -> None:
         if self._counts:
             self._counts = False
+            if error is not None:
+                self._to.last_look.left_generation(error)
             self._to.end_generation(count_items(self._to, self.items, None), failed=kind is not None)

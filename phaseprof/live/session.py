@@ -16,6 +16,7 @@ from phaseprof.live.arguments import check_label
 from phaseprof.live.budget import AFTER_EFFECTS, PLANNED, Budget
 from phaseprof.live.closing import ClosingLook
 from phaseprof.live.devices import Devices
+from phaseprof.live.dying import LastLook
 from phaseprof.live.following import VISITS, Following, owner_of
 from phaseprof.live.hooks import Hooks
 from phaseprof.live.inspector import Inspector
@@ -121,10 +122,9 @@ class Session:
         self.following = Following(self.inspector, self._visited, self.pace, self.clock)
         self._marks: dict[str, Mark] = {}
         own.register(self)
-        self._turn_began = 0
-        self._turn_cpu_ns = 0
-        self._ordinal = -1
+        self._turn_began, self._turn_cpu_ns, self._ordinal = 0, 0, -1
         self._looked_at: tuple[int, int] | None = None
+        self.last_look = LastLook(self, is_asked=self.settings.enabled and not lazy)
         # A forked child has no sampling thread: it did not ask for one, and most children live for moments.
         every_s = self.settings.sample_every_s if self.settings.enabled and not lazy else None
         self.sampler: Sampler | None = start_sampler(self.recorder, self.budget, every_s, self.warn)
@@ -339,8 +339,7 @@ class Session:
             self.warn("a generation inside or beside another is not counted; use profile_phase for inner loops")
             return False
         self._turn = weakref.ref(scope)
-        # Turns that were implied before keep their ordinals, so that no reading seems to go back in time.
-        self._declared = True
+        self._declared = True  # turns that were implied keep their ordinals: no reading seems to go back in time
         try:
             self._next_turn()
             self._outside = self._stack.get()
@@ -433,8 +432,8 @@ class Session:
         self.budget.spent_ns["points"] = round(self.budget.after_effects * self.pace.spent_ns)
         before = self.budget.took_ns
         broken = self.inspector.at_generation_end(self._ordinal)
-        peaks = self.sampler.take_peaks() if self.sampler is not None else {}
-        if peaks:
+        self.last_look.at_generation_end()
+        if peaks := self.sampler.take_peaks() if self.sampler is not None else {}:
             self.recorder.add(fmt.Metrics(self.clock(), self._ordinal, peaks))
         for entry in broken:
             phase, since = self.inspector.phase_of(entry.name) or "", -1 if entry.since is None else entry.since
@@ -576,6 +575,7 @@ class Session:
                 flush(self.sampler, self.recorder)
                 self.sampler = None
             self.inspector.close()
+            self.last_look.end()
             self.recorder.add(self.inspector.cost(self._ordinal))
         except Exception as error:  # noqa: BLE001 - the end of a recording must not be the end of a run
             self._pass_on(error)

@@ -49,6 +49,7 @@ class Settings:
         max_pause: seconds for which a job inside the loop may keep the program waiting; a longer one is made in parts,
             or left to the end.
         max_look: seconds for which the looks at the end, and those asked for, may go on; what they left is said.
+        signals: look at once when the process is told to end (SIGTERM) or asked to look (SIGUSR1).
         min_generation_s: where the program declares no generations, rounds of its phases are gathered to this length.
     """
 
@@ -63,6 +64,7 @@ class Settings:
     max_file_mb: float | None = None
     max_pause: float = 0.1
     max_look: float = 2.0
+    signals: bool = False
     min_generation_s: float = 0.5
 
     def __post_init__(self) -> None:
@@ -208,7 +210,7 @@ def _convert(name: str, value: object) -> object:
     if name == "run":
         _require(value is None or isinstance(value, (str, os.PathLike)), name, "name a folder, or be None", value)
         return _fixed_folder(os.fsdecode(value)) if value else value  # type: ignore[arg-type]  # required above
-    if name == "enabled":
+    if name in ("enabled", "signals"):
         return _to_bool(name, value)
     if name in _WHOLE or name in _REAL:
         return _to_number(name, value)

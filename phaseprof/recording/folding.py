@@ -183,6 +183,11 @@ class PointFolder:
         for metric in sums.parts:
             self._charge(metric, sums)
 
+    def open_phase(self) -> str | None:
+        """The innermost phase that the main thread has not left."""
+        lane = self._lanes.get(0)
+        return self._name(lane.stack[-1][0]) if lane is not None and lane.stack else None
+
     def _lane(self, number: int) -> Lane:
         found = self._lanes.get(number)
         if found is None:

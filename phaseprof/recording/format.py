@@ -313,6 +313,19 @@ class Thread(_Record, tag="thread"):
     th: Number
 
 
+class Dying(_Record, tag="dying"):
+    """The process was near its end, or told to end, and everything that waited was looked at and written at once.
+
+    ``cause`` is a memory error's type, a signal's name, or how much of the limit was in use; ``phase`` the innermost
+    phase at that moment, as far as known.
+    """
+
+    t: Time
+    g: Ordinal
+    cause: Name
+    phase: Name = ""
+
+
 class End(_Record, tag="end"):
     """The process closed its recording on purpose; a file without it ended with its process."""
 
@@ -322,7 +335,7 @@ class End(_Record, tag="end"):
 
 Record = Union[  # noqa: UP007 - evaluated at run time on Python 3.10
     Header, Label, Point, GenerationBegin, GenerationEnd, Metrics, Watch, Violation, Births, Holder, Collected, Places,
-    Large, SnapshotTaken, Cost, Note, Thread, Visits, End,
+    Large, SnapshotTaken, Cost, Note, Thread, Visits, Dying, End,
 ]  # fmt: skip
 
 encode = msgspec.json.Encoder().encode

@@ -82,9 +82,11 @@ class ProcessRun:
         self.snapshots: list[fmt.SnapshotTaken] = []
         self.cost: fmt.Cost | None = None
         self.notes: list[str] = []
+        self.dying: list[fmt.Dying] = []
         self.ended: fmt.End | None = None
         self.n_records = 0
         self.last_ns = 0
+        self.last_ordinal = -1
         self._pending: list[fmt.Point] = []
         self._folder = PointFolder(self.labels, self.series, self.charges, self.phases)
 
@@ -165,6 +167,7 @@ class ProcessRun:
         self.labels[record.id] = record
 
     def _add_begin(self, record: fmt.GenerationBegin) -> None:
+        self.last_ordinal = max(self.last_ordinal, record.g)
         self.generations.append(Generation(record.g, record.index, record.implied, record.t))
         if len(self.generations) > MAX_GENERATIONS:
             # The older a turn, the wider it is apart from its neighbours: bounded, with the newest complete.
@@ -227,6 +230,9 @@ class ProcessRun:
         if len(self.notes) < MAX_NOTES:
             self.notes.append(text)
 
+    def _add_dying(self, record: fmt.Dying) -> None:
+        _append(self.dying, record)
+
     def _add_thread(self, record: fmt.Thread) -> None:
         """Let it wait in its place among the points: to fold for each would cost what thousands of points do."""
         self._pending.append(fmt.Point(record.t, -1, TAKEN_OVER, -1, ANY_STATM, th=record.th))
@@ -246,6 +252,7 @@ class ProcessRun:
 
     def _add_visits(self, record: fmt.Visits) -> None:
         self.last_ns = max(self.last_ns, record.t)
+        self.last_ordinal = max(self.last_ordinal, record.g)
         for number, n in record.n.items():
             label = self.labels.get(number)
             if label is None or n < 0:
@@ -297,6 +304,12 @@ class ProcessRun:
         return {label.name: outer.name for label, outer in pairs if outer is not None and outer.name != label.name}
 
     @property
+    def open_phase(self) -> str | None:
+        """The innermost recorded phase that the main thread had not left at the last boundary."""
+        self.fold()
+        return self._folder.open_phase()
+
+    @property
     def phase_names(self) -> list[str]:
         """Labels of phases and blocks in the order of their first use."""
         return [label.name for label in self.labels.values() if label.role in ("phase", "block")]
@@ -320,7 +333,7 @@ def _alike(records: Sequence[fmt.Metrics]) -> Iterator[list[fmt.Metrics]]:
 _KEEP: dict[type, Callable[[ProcessRun, Any], None]] = {
     fmt.Header: ProcessRun._add_header, fmt.Label: ProcessRun._add_label, fmt.GenerationBegin: ProcessRun._add_begin,
     fmt.GenerationEnd: ProcessRun._add_end, fmt.Note: ProcessRun._add_note, fmt.Thread: ProcessRun._add_thread,
-    fmt.Visits: ProcessRun._add_visits, fmt.Cost: ProcessRun._add_cost,
+    fmt.Visits: ProcessRun._add_visits, fmt.Cost: ProcessRun._add_cost, fmt.Dying: ProcessRun._add_dying,
 }  # fmt: skip
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import psutil
+
+from phaseprof.analysis.deaths import death_of
 from phaseprof.errors import UsageError
 from phaseprof.progress import Progress
+from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run
 from phaseprof.records import Finding
@@ -23,7 +28,11 @@ MAX_NOTES = 12
 
 @dataclass(frozen=True)
 class ProcessHeader:
-    """Who wrote a recording and how it went; ``ended`` says why it stopped, ``None`` if its process just ended."""
+    """Who wrote a recording and how it went.
+
+    ``ended`` says why it stopped, ``None`` if its process just ended; ``death`` how and where, in one sentence, if it
+    did not reach its end, and is empty if it did or still runs here.
+    """
 
     rank: int
     world_size: int
@@ -37,6 +46,7 @@ class ProcessHeader:
     n_generations: int
     n_records: int
     ended: str | None
+    death: str
     notes: tuple[str, ...]
 
 
@@ -96,10 +106,10 @@ def _header_lines(h: ProcessHeader, style: Style) -> list[str]:
         else "no generation was recorded"
     )
     length = f"{format_duration(h.duration_s)}, {n}"
-    if h.ended is None:
-        length += ", not closed: still running, or its process ended abruptly"
+    if h.ended is None and not h.death:
+        length += ", not closed: still running"
     facts = [("Process", where), ("Command", " ".join(h.argv)), ("Versions", ", ".join(v for v in versions if v))]
-    lines = []
+    lines = entry("Died", f"{h.death}.", style, indent=0, name_width=9) if h.death else []
     for name, text in (*facts, ("Length", length)):
         lines += entry(name, text, style, indent=0, name_width=9)[:4] if text else []
     for note in h.notes[:MAX_NOTES]:
@@ -146,12 +156,30 @@ def build_report(
     return RunReport("" if run.path is None else str(run.path), rows, tuple(sections))
 
 
+def _death(process: ProcessRun) -> str:
+    """How and where a process ended; empty where it reached its end, or runs on this machine."""
+    death = death_of(process)
+    if death is None or (process.ended is None and _is_running(process.header)):
+        return ""
+    return death.describe()
+
+
+def _is_running(header: fmt.Header | None) -> bool:
+    """Whether the process that wrote a recording is running here: that number, begun before the recording."""
+    if header is None or header.host != socket.gethostname():
+        return False
+    try:
+        return bool(psutil.Process(header.pid).create_time() <= header.started_unix_s + 1)
+    except psutil.Error:
+        return False
+
+
 def _process_header(process: ProcessRun) -> ProcessHeader:
     h = process.header
     notes = tuple(process.notes)
     seconds = 0.0 if h is None else max(0.0, (process.last_ns - h.started_ns) / 1e9)
     ended = None if process.ended is None else process.ended.reason or "closed"
-    counts = (seconds, count_generations(process), process.n_records, ended)
+    counts = (seconds, count_generations(process), process.n_records, ended, _death(process))
     if h is None:
         return ProcessHeader(0, 1, 0, "", (), "?", "", "", *counts, ("the recording has no header", *notes))
     return ProcessHeader(

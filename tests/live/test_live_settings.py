@@ -28,7 +28,7 @@ def test_defaults_are_the_documented_ones(tmp_path: Path) -> None:
     assert dataclasses.asdict(found) == {
         "run": None, "enabled": True, "budget": 0.02, "report_every": None, "leak_threshold_mb": 5.0,
         "on_violation": "report", "track_every": 1, "sample_every_s": None, "max_file_mb": None,
-        "max_pause": 0.1, "max_look": 2.0, "min_generation_s": 0.5,
+        "max_pause": 0.1, "max_look": 2.0, "signals": False, "min_generation_s": 0.5,
     }  # fmt: skip
 
 
