@@ -55,6 +55,8 @@ def death_of(process: ProcessRun) -> Death | None:
     A recording without an end is that of a process which was killed, crashed or left by ``os._exit``, or which still
     runs: a recording cannot tell.
     """
+    if process.header is None:  # nothing was recorded, or its beginning is missing
+        return None
     ordinal = process.last_ordinal
     final = next((one for one in process.dying[-1:] if one.g >= ordinal and _is_fatal(one.cause)), None)
     if process.ended is not None and final is None:

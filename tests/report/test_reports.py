@@ -612,10 +612,10 @@ def test_the_json_is_versioned_with_findings_on_top(leaky: ProcessRun, leak: Fin
     assert data["findings"][0]["phase"] == "evaluate_population"
 
 
-def test_a_run_that_was_killed_says_it_was_not_closed() -> None:
+def test_a_run_that_was_killed_says_so_first() -> None:
     text = build.build_report(Run(None, ranks(1)), [[]]).render(Style())
 
-    assert "not closed" in text
+    assert text.startswith("Died:     ended without a word")
 
 
 @pytest.mark.parametrize(
