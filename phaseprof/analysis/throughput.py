@@ -19,6 +19,9 @@ from phaseprof.verdict import Judgement, judge, theil_sen
 
 # Loss of throughput below which nobody needs to know: a tenth.
 LEAST_LOSS = 0.1
+# The same where the loop waited for a processor for more than a tenth of its time: what others do to the caches and to a
+# core that is shared comes and goes with them, and was seen to make the same work take up to 1.4 times as long.
+CROWDED, LEAST_LOSS_CROWDED = 0.1, 1 / 3
 # Generations that are asked for: in fewer, a fall without exception may still be the machine's doing.
 LEAST = 12
 # Of the time that is lost, the share that a phase must show to be named; of phases inside each other the inner one is.
@@ -42,9 +45,10 @@ def find_slowdown(
 
     Method: seconds an item, or a generation where no items were said, are judged as memory is; a step is no slowdown,
     since another program may have been started beside. For the same reason time in which the loop was ready to run,
-    and others had the processors, does not count. Smallest n: 12 generations, or 12 stretches of 10 ms of shorter ones.
+    and others had the processors, does not count, and where there was much of it, only a fall by a third does. Smallest n: 12 generations, or 12 stretches of 10 ms of shorter ones.
     """
     turns = [g for g in process.generations if g.seconds and not g.implied]
+    least_loss = LEAST_LOSS_CROWDED if _waited_share(process, turns) > CROWDED else LEAST_LOSS
     with_items = [g for g in turns if g.items]
     metric, turns = (ITEMS, with_items) if len(with_items) >= LEAST else (SECONDS, turns)
     ordinals, times = _stretches(turns, _own_times(process, turns, metric))
@@ -52,7 +56,7 @@ def find_slowdown(
         return []
     judgement = judge(times, ordinals)
     before, after = _ends(judgement, times)
-    if not _is_steady(judgement) or after <= 0 or 1 - before / after < LEAST_LOSS:
+    if not _is_steady(judgement) or after <= 0 or 1 - before / after < least_loss:
         return []
     phase, beside = _slowest(process, turns), [*_collections(process, turns), *_beside(symptoms, found)]
     series = ordinals, tuple(1 / took if metric == ITEMS else took for took in times)
@@ -83,6 +87,13 @@ def _own_times(process: ProcessRun, turns: Sequence[Generation], metric: str) ->
         max((g.seconds or 0.0) - wait, LEAST_S) / (g.items if metric == ITEMS and g.items else 1.0)
         for g, wait in zip(turns, waits.tolist(), strict=True)
     ]
+
+
+def _waited_share(process: ProcessRun, turns: Sequence[Generation]) -> float:
+    """The share of the run for which its main thread was ready to go on and waited for a processor."""
+    waited = process.series.get((AT, "waited_s"))
+    seconds = (turns[-1].began_ns - turns[0].began_ns) / 1e9 if turns else 0.0
+    return 0.0 if waited is None or seconds <= 0 else waited.last / seconds
 
 
 def _is_steady(judgement: Judgement) -> bool:

@@ -18,7 +18,7 @@ FOR_LOOKS = 0.25
 AFTER_EFFECTS = 1.05
 # Of the budget, the part that is planned with: the rest is for what may be spent before any time has passed, and for
 # jobs that take longer than the last time.
-PLANNED = 0.65
+PLANNED = 0.6
 # Jobs that are part of recording, and do not count as looks.
 RECORDING = frozenset({
     "points", "recording", "counters", "suspicion", "sampling",

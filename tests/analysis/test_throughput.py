@@ -94,6 +94,17 @@ def test_time_for_which_others_had_the_processors_is_no_slowdown() -> None:
     assert slowdown(alone) is not None
 
 
+@pytest.mark.parametrize(("share_waited", "rise", "is_told"), [(0.05, 0.4, True), (0.5, 0.4, False), (0.5, 0.8, True)])
+def test_on_a_crowded_machine_only_a_fall_by_a_third_is_told(share_waited: float, rise: float, is_told: bool) -> None:
+    """Who shares caches and cores comes and goes, and slows the work itself."""
+    took = [(1.0 + rise * g / 30) / (1 - share_waited) for g in range(30)]
+    crowded = run_of(took)
+    for g in range(30):
+        crowded.add(fmt.Metrics(g, g, {"waited_s": share_waited * sum(took[: g + 1])}, "generation end"))
+
+    assert (slowdown(crowded) is not None) is is_told
+
+
 def test_a_fall_of_a_little_more_than_a_tenth_is_told() -> None:
     assert slowdown(run_of([1.0 + 0.006 * g for g in range(30)])) is not None
 
