@@ -19,8 +19,8 @@ from phaseprof.verdict import Judgement, judge, theil_sen
 
 # Loss of throughput below which nobody needs to know: a tenth.
 LEAST_LOSS = 0.1
-# The same where the loop waited for a processor for more than a tenth of its time: what others do to the caches and to a
-# core that is shared comes and goes with them, and was seen to make the same work take up to 1.4 times as long.
+# The same where the loop waited for a processor for more than a tenth of its time: what others do to caches and cores
+# comes and goes with them, and was seen to make the same work take up to 1.4 times as long.
 CROWDED, LEAST_LOSS_CROWDED = 0.1, 1 / 3
 # Generations that are asked for: in fewer, a fall without exception may still be the machine's doing.
 LEAST = 12
@@ -45,7 +45,8 @@ def find_slowdown(
 
     Method: seconds an item, or a generation where no items were said, are judged as memory is; a step is no slowdown,
     since another program may have been started beside. For the same reason time in which the loop was ready to run,
-    and others had the processors, does not count, and where there was much of it, only a fall by a third does. Smallest n: 12 generations, or 12 stretches of 10 ms of shorter ones.
+    and others had the processors, does not count; where there was much of it, only a fall by a third is told.
+    Smallest n: 12 generations, or 12 stretches of 10 ms of shorter ones.
     """
     turns = [g for g in process.generations if g.seconds and not g.implied]
     least_loss = LEAST_LOSS_CROWDED if _waited_share(process, turns) > CROWDED else LEAST_LOSS
