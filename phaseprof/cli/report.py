@@ -27,6 +27,7 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("recording", metavar="RUN", help="folder of a recorded run, or one of its files")
     parser.add_argument("--on", metavar="ENGINE", default="", help="read it on a cluster: ray, dask or its address")
     parser.add_argument("--full", action="store_true", help="print every table, not one screen")
+    parser.add_argument("--what-if", action="store_true", help="say what memory would be without each leak")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print everything as JSON, format 1")
     form.add_argument("--markdown", action="store_true", help="print the block to paste into a bug report")
@@ -46,7 +47,9 @@ def run(args: argparse.Namespace) -> int:
         _write_html(judged, Path(args.html))
     if args.png:
         _write_png(judged, Path(args.png))
-    if args.markdown:
+    if args.what_if:
+        _say_what_if(judged, as_json=args.json)
+    elif args.markdown:
         emit(build_what_to_report(*main_findings(judged)).to_markdown().rstrip("\n"))
     elif args.json or not (args.html or args.png):
         with Progress("reporting", len(judged.run.processes)) as progress:
@@ -56,6 +59,17 @@ def run(args: argparse.Namespace) -> int:
         else:
             emit(report.render(replace(style_for(sys.stdout, os.environ), full=args.full)))
     return 0
+
+
+def _say_what_if(judged: JudgedRun, *, as_json: bool) -> None:
+    from phaseprof.report.text import style_for
+    from phaseprof.report.whatif import build_what_if
+
+    report = build_what_if(*main_findings(judged))
+    if as_json:
+        emit_json(report.to_dict())
+    else:
+        emit(report.render(style_for(sys.stdout, os.environ)))
 
 
 def _write_html(judged: JudgedRun, file: Path) -> None:
