@@ -120,7 +120,7 @@ def assert_counts(classes: dict[str | type, Expected] | None = None, /, **expect
     """
     from phaseprof.probes import census
 
-    if classes is not None and not isinstance(classes, dict):
+    if classes is not None and not is_a(classes, dict):
         raise refuse("classes", "be a dict of classes and their bounds", classes, "write assert_counts({Env: 2})")
     gc.collect()
     wanted = {_class_of(name): bound for name, bound in [*(classes or {}).items(), *expected.items()]}

@@ -493,8 +493,9 @@ def test_the_same_failure_is_told_once(tmp_path: Path) -> None:
     profiler = Profiler(str(tmp_path))
 
     with pytest.warns(PhaseprofWarning) as caught:
-        for _ in range(5):
-            profiler.checkpoint(3)  # type: ignore[arg-type]
+        for number in range(5):
+            with profiler.generation(number, items=-5):
+                pass
     profiler.close()
 
     assert len(caught) == 1

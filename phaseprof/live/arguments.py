@@ -102,7 +102,7 @@ def check_function(name: str, given: object) -> None:
 
 def check_path(name: str, given: object) -> None:
     """Let only a text or a path pass."""
-    if not is_a(given, str) and not isinstance(given, os.PathLike):
+    if not is_a(given, str) and not issubclass(type(given), os.PathLike):
         raise refuse(name, "be a path", given)
 
 

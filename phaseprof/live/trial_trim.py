@@ -30,7 +30,7 @@ def try_trim(probes: Sequence[Probe], free: Series | None, look: ClosingLook) ->
         free: what malloc had free in each generation; ``None`` where that was not read.
         look: says what there is time for.
     """
-    malloc = next((probe for probe in probes if isinstance(probe, MallocProbe)), None)
+    malloc = next((probe for probe in probes if type(probe) is MallocProbe), None)
     if malloc is None or free is None or free.last - free.values[0] < TRIED_BYTES:
         return {}
     if not look.admits("trial trim", TRIM_NS * free.last):

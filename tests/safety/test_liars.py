@@ -78,7 +78,7 @@ def test_a_leak_is_named_beside_a_liar(liar: object) -> None:
     profiler = Profiler(budget=None)
     for generation in range(12):
         with profiler.generation(generation), profiler.phase("learn"):
-            kept.extend(Thing() for _ in range(100))
+            kept.extend(Thing() for _ in range(5000))
 
     (finding,) = profiler.findings()
 
