@@ -64,11 +64,13 @@ class LastLook:
         self._was_near = self._was_out = False
         self._failed: tuple[int, str] = (0, "")
         self._before: dict[int, Any] = {}
+        self._pid = os.getpid()
         if is_asked and of.settings.signals:
             self._take_signals()
 
     def at_generation_end(self) -> None:
         """Look once when nine tenths of the limit are in use: what comes next may be the kill."""
+        self._failed = (0, "")  # an exception that is gone may leave its number to another
         series = self._of.recorder.model.series
         limit, left = series.get((AT, "limit_bytes")), series.get((AT, "available_bytes"))
         if self._was_near or not self._is_asked or limit is None or left is None or limit.last <= 0:
@@ -121,13 +123,16 @@ class LastLook:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         name, before = signal.Signals(number).name, self._before.get(number, signal.SIG_DFL)
-        # In the middle of our own code nothing more is looked at: what was seen so far is written.
-        if frame is None or not own.is_own_frame(frame):
+        # A forked child has a recording of its own, and whoever ends it does not wait for a look.  In the middle of our
+        # own code nothing more is looked at: what was seen so far is written.
+        is_ours = os.getpid() == self._pid
+        if is_ours and (frame is None or not own.is_own_frame(frame)):
             self._look(name, "")
         if callable(before):
             before(number, frame)
         elif number == signal.SIGTERM and before == signal.SIG_DFL:
-            self._of.close(name)
+            if is_ours:
+                self._of.close(name)
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
 

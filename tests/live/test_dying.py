@@ -138,6 +138,22 @@ def test_sigusr1_looks_and_the_run_goes_on(tmp_path: Path) -> None:
     assert death_of(main) is None
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_ends_at_sigterm_without_a_look(tmp_path: Path) -> None:
+    """A loader's workers are ended so, while the program goes on."""
+    how = """pid = os.fork()
+                        if pid == 0:
+                            signal.pause()
+                        time.sleep(0.05)
+                        os.kill(pid, signal.SIGTERM)
+                        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))"""
+
+    done = run(tmp_path, how, signals=True, before="import time")
+
+    assert (done.returncode, done.stdout) == (0, f"{-signal.SIGTERM}\n"), done.stderr
+    assert [one for process in load(tmp_path).processes for one in process.dying] == []
+
+
 def test_handlers_are_given_back() -> None:
     before = {name: signal.getsignal(getattr(signal, name)) for name in dying.SIGNALS}
     profiler = Profiler(None, signals=True)
