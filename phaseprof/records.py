@@ -18,6 +18,9 @@ KINDS = (
     "throughput",
 )  # fmt: skip
 
+# Of a memory limit, what is in use when the process may be killed for it at any moment.
+NEAR_LIMIT = 0.9
+
 # How a chain of holders ends where it names nobody: dead cycles, what only C holds, and a search that met its limit.
 GARBAGE, OUTSIDE, STOPPED = "garbage", "outside Python", "unknown (search stopped)"
 # How the path to a place begins that no root reaches, in looks by place.

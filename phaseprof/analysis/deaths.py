@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from phaseprof.analysis.symptoms import AT
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
+from phaseprof.records import NEAR_LIMIT
 from phaseprof.units import format_bytes
-
-AT = "generation end"
-# So much of the limit in use, a process that ended without a word was most likely killed for its memory.
-NEAR_LIMIT = 0.9
-OF_THE_LIMIT = "of the limit"
 
 
 @dataclass(frozen=True)
@@ -45,7 +42,7 @@ class Death:
     def _verb(self) -> str:
         if self.cause:
             return f"ended by {self.cause}"
-        near = self.used_share is not None and self.used_share >= NEAR_LIMIT
+        near = self.used_share is not None and self.used_share >= NEAR_LIMIT  # the limit then ended it, most likely
         return "killed, most likely for its memory" if near else "ended without a word"
 
 
@@ -58,18 +55,13 @@ def death_of(process: ProcessRun) -> Death | None:
     if process.header is None:  # nothing was recorded, or its beginning is missing
         return None
     ordinal = process.last_ordinal
-    final = next((one for one in process.dying[-1:] if one.g >= ordinal and _is_fatal(one.cause)), None)
+    final = next((one for one in process.dying[-1:] if one.g >= ordinal and one.ending), None)
     if process.ended is not None and final is None:
         return None
     limit, left = (process.series.get((AT, metric)) for metric in ("limit_bytes", "available_bytes"))
     cause, phase = ("", process.open_phase or "") if final is None else (final.cause, final.phase)
     generation = process.number_of(ordinal) if ordinal >= 0 else None
     return Death(cause, generation, phase, _share(limit, left), None if limit is None else limit.last)
-
-
-def _is_fatal(cause: str) -> bool:
-    """Whether a look was made because the process was ending, and not since it was asked for or memory was low."""
-    return cause != "SIGUSR1" and not cause.endswith(OF_THE_LIMIT)
 
 
 def _share(limit: Series | None, left: Series | None) -> float | None:

@@ -14,9 +14,10 @@ from phaseprof.live.settings import Settings
 from phaseprof.live.suspects import AT
 from phaseprof.probes import own
 from phaseprof.recording import format as fmt
+from phaseprof.records import NEAR_LIMIT
 
-# Of the limit, what is in use when a look is made before it is too late; and the memory kept back for it.
-NEAR_LIMIT, RESERVE_BYTES = 0.9, 2 << 20
+# The memory that is kept back for the look.
+RESERVE_BYTES = 2 << 20
 SIGNALS = ("SIGTERM", "SIGUSR1")
 
 
@@ -78,7 +79,7 @@ class LastLook:
         used = 1 - left.last / limit.last
         if used >= NEAR_LIMIT:
             self._was_near = True
-            self._look(f"{used:.0%} of the limit", "")
+            self._look(f"{used:.0%} of the limit")
 
     def failed_in(self, phase: str, error: BaseException) -> None:
         """An exception left a phase; the first that it leaves is where it was raised."""
@@ -89,13 +90,15 @@ class LastLook:
         """A generation failed: look if memory has run out, while the frames that hold it are still there."""
         if self._is_asked and not self._was_out and is_out_of_memory(type(error)):
             self._was_out = True
-            self._look(_name_of(type(error)), self._failed[1] if self._failed[0] == id(error) else "")
+            phase = self._failed[1] if self._failed[0] == id(error) else ""
+            self._look(_name_of(type(error)), phase, ending=True)
 
-    def _look(self, cause: str, phase: str) -> None:
+    def _look(self, cause: str, phase: str = "", *, ending: bool = False) -> None:
         of, self._reserve = self._of, b""
         try:
             if of.enabled:
-                of.recorder.add(fmt.Dying(of.recorder.now(), of.ordinal, cause, phase or of.current_phase or ""))
+                where = phase or of.current_phase or ""
+                of.recorder.add(fmt.Dying(of.recorder.now(), of.ordinal, cause, where, ending))
                 of.finish()
         except Exception as error:  # noqa: BLE001 - a look that fails must not hide why the run ends
             raise_the_programs(error)
@@ -127,7 +130,7 @@ class LastLook:
         # own code nothing more is looked at: what was seen so far is written.
         is_ours = os.getpid() == self._pid
         if is_ours and (frame is None or not own.is_own_frame(frame)):
-            self._look(name, "")
+            self._look(name, ending=number == signal.SIGTERM)
         if callable(before):
             before(number, frame)
         elif number == signal.SIGTERM and before == signal.SIG_DFL:

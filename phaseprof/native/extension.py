@@ -18,7 +18,6 @@ from phaseprof.native import layout
 
 __all__ = [
     "Extension",
-    "OpenFile",
     "Samples",
     "addresses",
     "extension",
@@ -73,31 +72,6 @@ class Samples(Protocol):
         """Let ``gather`` come back."""
 
 
-class OpenFile(Protocol):
-    """The open file of ``_points.c``; the one in Python, in ``recording.parts``, says what its attributes are."""
-
-    fd: int
-    size: int
-    n_records: int
-    look_at_ns: int
-    is_smooth: bool
-    is_busy: bool
-    tried: bytes | None
-
-    def write(self, lines: bytes, n_records: int, /) -> bool:
-        """Append whole lines, or let them wait; return whether the writer has something to do."""
-
-    def point(self, now: int, label: int, edge: int, generation: int, lane: int, /) -> bool:
-        """Read the process's memory, keep the fields of one boundary for the model, and write them as a line.
-
-        Returns:
-            Whether the writer has something to do, or the model.
-
-        Raises:
-            OSError: the memory cannot be read; nothing was recorded.
-        """
-
-
 class _Found(NamedTuple):
     module: Extension | None
     reason: str
@@ -126,8 +100,10 @@ def make_samples(fd: int) -> Samples | None:
     return None if module is None else cast(Samples, module.Samples(fd))
 
 
-def make_open_file(waiting: deque[tuple[bytes, int]] | None, pending: list[Any], statm: int) -> OpenFile | None:
-    """Return what records a boundary in one call; ``None`` where that is not to be had.
+def make_open_file(waiting: deque[tuple[bytes, int]] | None, pending: list[Any], statm: int) -> Any:
+    """Return an open file that also records a boundary in one call; ``None`` where that is not to be had.
+
+    It is what ``recording.parts.AnyFile`` describes, and has a method ``point``, which ``_points.c`` does.
 
     Args:
         waiting: lines that wait, and how many records they are; ``None``: nothing is written.
@@ -135,7 +111,7 @@ def make_open_file(waiting: deque[tuple[bytes, int]] | None, pending: list[Any],
         statm: descriptor of ``/proc/self/statm``.
     """
     module = _small_module("_points")
-    return None if module is None else cast(OpenFile, module.OpenFile(waiting, pending, statm))
+    return None if module is None else module.OpenFile(waiting, pending, statm)
 
 
 def _small_module(name: str) -> ModuleType | None:

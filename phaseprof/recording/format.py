@@ -317,13 +317,14 @@ class Dying(_Record, tag="dying"):
     """The process was near its end, or told to end, and everything that waited was looked at and written at once.
 
     ``cause`` is a memory error's type, a signal's name, or how much of the limit was in use; ``phase`` the innermost
-    phase at that moment, as far as known.
+    phase at that moment, as far as known; ``ending`` whether the process was about to end.
     """
 
     t: Time
     g: Ordinal
     cause: Name
     phase: Name = ""
+    ending: bool = False
 
 
 class End(_Record, tag="end"):

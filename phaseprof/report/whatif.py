@@ -13,8 +13,6 @@ from phaseprof.report.access import memory_point, series_of
 from phaseprof.report.text import Column, Report, Style, columns, section, wrap
 from phaseprof.units import format_bytes, format_duration
 
-# A rate that is a smaller part of all leaks together is nothing: it is what is left of rounding.
-_NOTHING = 1e-6
 _NOTE = "Each leak is taken to have grown steadily since its first generation, and to go on so."
 
 
@@ -69,32 +67,24 @@ def build_what_if(process: ProcessRun, findings: Sequence[Finding]) -> WhatIfRep
     """
     leaks = [f for f in findings if f.verdict == "leak" and f.bytes_slope > 0 and "/allocated" not in f.metric]
     horizon, end = Horizon(process), _end_bytes(process)
-    rates = {id(leak): leak.bytes_slope for leak in leaks}
-    grown = {id(leak): _grown_bytes(process, leak) for leak in leaks}
     cases = [("as it is", []), *((_name(leak, leaks), [leak]) for leak in leaks)]
     if len(leaks) > 1:
         cases.append(("without any of them", leaks))
-    rows = [
-        _row(name, horizon, end, sum(grown[id(one)] for one in without), rates, [id(one) for one in without])
-        for name, without in cases
-    ]
+    rows = []
+    for name, without in cases:
+        freed = sum(_grown_bytes(process, leak, end) for leak in without)
+        rate = sum(leak.bytes_slope for leak in leaks if not any(leak is one for one in without))
+        left = None if horizon.left_bytes is None else horizon.left_bytes + freed
+        end_bytes = None if end is None else max(0.0, end - freed)
+        rows.append(WhatIfRow(name, end_bytes, horizon.seconds_left(rate, of=left)))
     has_limit = horizon.left_bytes is not None and bool(horizon.generation_s)
     return WhatIfReport(tuple(rows) if leaks else (), has_limit)
 
 
-def _row(
-    name: str, horizon: Horizon, end: float | None, freed: float, rates: dict[int, float], without: Sequence[int]
-) -> WhatIfRow:
-    rate, whole = sum(rate for key, rate in rates.items() if key not in without), sum(rates.values())
-    left = None if horizon.left_bytes is None else horizon.left_bytes + freed
-    seconds = None if rate <= _NOTHING * whole else horizon.seconds_left(rate, of=left)
-    return WhatIfRow(name, None if end is None else max(0.0, end - freed), seconds)
-
-
-def _grown_bytes(process: ProcessRun, leak: Finding) -> float:
+def _grown_bytes(process: ProcessRun, leak: Finding, end: float | None) -> float:
     """What a leak has come to, which is no more than memory in all."""
     generations = max(0, process.last_ordinal - (leak.since_ordinal or 0) + 1)
-    return min(leak.bytes_slope * generations, _end_bytes(process) or math.inf)
+    return min(leak.bytes_slope * generations, math.inf if end is None else end)
 
 
 def _end_bytes(process: ProcessRun) -> float | None:
