@@ -246,7 +246,7 @@ def _is_negligible(
         return False
     most = allocated_per_generation(symptoms, at_rest=_is_at_rest(process, symptoms.get(ALLOCATED[0])))
     rate = _rate_of(process, cause, most)
-    return rate < least_bytes if least_bytes is not None else rate * (horizon.newest + 1) < _least_so_far(cause)
+    return rate < least_bytes if least_bytes is not None else horizon.so_far(rate, None) < _least_so_far(cause)
 
 
 def _least_so_far(cause: Cause) -> float:

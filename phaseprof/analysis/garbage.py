@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from phaseprof.analysis.causes import Cause, comes_with_python, is_plumbing
 from phaseprof.analysis.held import MOSTLY, grew_held
 from phaseprof.analysis.naming import ALLOCATED
-from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, stands_in
+from phaseprof.analysis.symptoms import AT, Symptom, stands_in
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import BLOCK_BYTES
 from phaseprof.verdict.cycles import FEW, GARBAGE_GENERATIONS, long_cycle
@@ -56,21 +56,20 @@ def waits_for_long(process: ProcessRun, since: int) -> bool:
     return newest + 1 - (STARTED if is_ours else since) >= GARBAGE_GENERATIONS
 
 
-def rising_cycle(symptoms: Mapping[str, Symptom], rate: float, least: int = ENOUGH) -> Symptom | None:
+def rising_cycle(symptoms: Mapping[str, Symptom]) -> Symptom | None:
     """Find memory in use that goes up and down, in sawtooth cycles so long that dead cycles had time to be a leak.
 
-    The newest cycle must rise by what the cycles are estimated to take, ``rate`` bytes a generation, in ``least``
-    readings.  A collection of the young may cut a cycle, and it may come because the profiler made objects, too.
+    A collection of the young may cut a cycle, and it may come because the profiler made objects, too.
     """
     symptom = symptoms.get(ALLOCATED[0])
     if symptom is None or symptom.judgement.shape != "sawtooth":
         return None
     generations, values = symptom.evidence.generations, symptom.evidence.values
-    begin = long_cycle(generations, values, least)
+    begin = long_cycle(generations, values, FEW)
     if begin is None:
         return None
     grown = (values[-1] - values[begin]) / (generations[-1] - generations[begin])
-    if grown < 0.3 * rate:
+    if grown < 0:
         return None
     return replace(symptom, judgement=replace(symptom.judgement, verdict="leak", since=generations[0], slope=grown))
 
@@ -172,7 +171,7 @@ def find_dead(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Dead | No
     if memory is None or told is None or not told.waiting or _collects_itself(process, 0):
         return None
     generations, values = memory.evidence.generations, memory.evidence.values
-    leak = memory if memory.judgement.verdict == "leak" else rising_cycle(symptoms, 0.0, FEW)
+    leak = memory if memory.judgement.verdict == "leak" else rising_cycle(symptoms)
     begin = long_cycle(generations, values, FEW)
     if leak is None or begin is None or told.g < generations[-1]:
         return None
