@@ -18,7 +18,7 @@ pytest.importorskip("fsspec")
 ROOT = Path(phaseprof.__file__).parents[1]
 PROGRAM = """
 import os, signal, sys, phaseprof
-profiler = phaseprof.Profiler(sys.argv[1], max_file_mb=0.002)
+profiler = phaseprof.Profiler(sys.argv[1], max_file_mb=0.002, budget=None)
 for g in range(30):
     with profiler.generation(g), profiler.phase("collect"):
         pass
