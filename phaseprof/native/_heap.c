@@ -4699,21 +4699,22 @@ enum { NOT_OURS, LEAF, FOLLOWED };
 typedef struct {
     Objects met;
     Set seen;
-    PyObject *containers, *leaves; /* tuples of exact types */
+    PyObject *plain; /* tuple of exact types */
+    Py_ssize_t n_followed;
     PyTypeObject *types[RECENT_TYPES];
     uint8_t ways[RECENT_TYPES];
     size_t most;
 } Own;
 
-static int
-is_one_of(PyTypeObject *type, PyObject *types)
+static Py_ssize_t
+index_in(PyObject *types, PyTypeObject *type)
 {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); i++) {
         if (PyTuple_GET_ITEM(types, i) == (PyObject *)type) {
-            return 1;
+            return i;
         }
     }
-    return 0;
+    return -1;
 }
 
 static int
@@ -4721,10 +4722,9 @@ way_of(Own *own, PyTypeObject *type)
 {
     size_t at = (size_t)((uintptr_t)type >> 4) % RECENT_TYPES;
     if (own->types[at] != type) {
+        Py_ssize_t index = index_in(own->plain, type);
         own->types[at] = type;
-        own->ways[at] = is_one_of(type, own->leaves)                             ? LEAF
-                        : is_one_of(type, own->containers) || is_ours(type) ? FOLLOWED
-                                                                                 : NOT_OURS;
+        own->ways[at] = index >= own->n_followed ? LEAF : index >= 0 || is_ours(type) ? FOLLOWED : NOT_OURS;
     }
     return own->ways[at];
 }
@@ -4758,18 +4758,16 @@ meet_all_own(Own *own, PyObject *roots)
     return failed;
 }
 
-/* For each type of container, how many were met that the collector tracks. */
+/* For each plain type, how many were met that the collector tracks. */
 static PyObject *
 count_own(const Own *own)
 {
-    Py_ssize_t n_types = PyTuple_GET_SIZE(own->containers);
+    Py_ssize_t n_types = PyTuple_GET_SIZE(own->plain);
     long long counts[16] = {0};
     for (size_t i = 0; i < own->met.n; i++) {
-        PyObject *object = own->met.objects[i];
-        for (Py_ssize_t at = 0; at < n_types; at++) {
-            if (PyTuple_GET_ITEM(own->containers, at) == (PyObject *)Py_TYPE(object)) {
-                counts[at] += PyObject_GC_IsTracked(object);
-            }
+        Py_ssize_t at = index_in(own->plain, Py_TYPE(own->met.objects[i]));
+        if (at >= 0) {
+            counts[at] += PyObject_GC_IsTracked(own->met.objects[i]);
         }
     }
     PyObject *answer = PyTuple_New(n_types);
@@ -4786,16 +4784,15 @@ count_own(const Own *own)
 }
 
 PyDoc_STRVAR(own_doc,
-             "own(roots, containers, leaves, most)\n--\n\n"
+             "own(roots, plain, n_followed, most)\n--\n\n"
              "Follow what objects of ours hold, through instances of our types and plain containers.\n\n"
              "Args:\n"
              "    roots: list of objects of ours.\n"
-             "    containers: tuple of at most 16 exact types that are followed.\n"
-             "    leaves: tuple of exact types that are ours but not followed.\n"
+             "    plain: tuple of at most 16 exact types that are ours where one of ours holds them.\n"
+             "    n_followed: of the first so many of them, what they hold is, too.\n"
              "    most: how many objects are met at most.\n\n"
              "Returns:\n"
-             "    Bytes of the addresses met, 64 bits each, and for each type of container how many of them the collector\n"
-             "    tracks.");
+             "    Bytes of the addresses met, 64 bits each, and for each plain type how many of them the collector tracks.");
 
 static PyObject *
 heap_own(PyObject *self, PyObject *args)
@@ -4803,12 +4800,11 @@ heap_own(PyObject *self, PyObject *args)
     PyObject *roots, *counts = NULL, *addresses = NULL;
     Own own = {{0}};
     Py_ssize_t most;
-    if (!PyArg_ParseTuple(args, "O!O!O!n", &PyList_Type, &roots, &PyTuple_Type, &own.containers, &PyTuple_Type,
-                          &own.leaves, &most)) {
+    if (!PyArg_ParseTuple(args, "O!O!nn", &PyList_Type, &roots, &PyTuple_Type, &own.plain, &own.n_followed, &most)) {
         return NULL;
     }
-    if (most < 0 || PyTuple_GET_SIZE(own.containers) > 16) {
-        PyErr_SetString(PyExc_ValueError, "own takes at most 16 types of containers, and no negative number");
+    if (most < 0 || own.n_followed < 0 || PyTuple_GET_SIZE(own.plain) > 16) {
+        PyErr_SetString(PyExc_ValueError, "own takes at most 16 plain types, and no negative number");
         return NULL;
     }
     own.most = (size_t)most;
@@ -4853,7 +4849,7 @@ static PyMethodDef methods[] = {
 };
 
 /* To be raised, here and in extension.py, with each change of what a function takes or returns. */
-#define INTERFACE 4
+#define INTERFACE 5
 
 static int
 fill_module(PyObject *module)

@@ -31,7 +31,7 @@ __all__ = [
 # What the walks must know of containers that the C interface has no names for.
 CONTAINERS = (deque, OrderedDict, defaultdict)
 # That of _heap.c; one that was built from other sources takes and returns other things.
-INTERFACE = 4
+INTERFACE = 5
 # Those of the small modules beside it.
 INTERFACES = {"_sampling": 1, "_points": 1}
 
@@ -50,7 +50,7 @@ class Extension(Protocol):
     count: Callable[[tuple[type, ...]], list[int]]
     local_values: Callable[[FrameType], list[tuple[str, object]]]
     look: Callable[..., tuple[object, ...]]
-    own: Callable[[list[object], tuple[type, ...], tuple[type, ...], int], tuple[bytes, tuple[int, ...]]]
+    own: Callable[[list[object], tuple[type, ...], int, int], tuple[bytes, tuple[int, ...]]]
     pick: Callable[[tuple[type, ...], int, int], list[object]]
     referrers: Callable[[tuple[object, ...]], list[object]]
     holders: Callable[[bytes], list[tuple[int, type, int]]]

@@ -26,7 +26,8 @@ FOLDERS = (_PACKAGE_DIR, _STUDIED_DIR)
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque, OrderedDict, defaultdict)
 _PLAIN_CONTAINERS = frozenset(_CONTAINERS)
 _ATOMS = frozenset({int, float, str, bool, type(None)})
-_PLAIN_BUFFERS = frozenset({bytes, bytearray, memoryview, mmap.mmap})
+_BUFFERS = (bytes, bytearray, memoryview, mmap.mmap)
+_PLAIN_BUFFERS = frozenset(_BUFFERS)
 # A ring of a million readings is one object; this many are a mistake, and the walk must stay cheap.
 _MAX_OWN_OBJECTS = 200_000
 
@@ -69,17 +70,17 @@ def own_ids() -> frozenset[int]:
 
 
 def own_tally() -> dict[type, int]:
-    """Count our plain containers by exact type, those that the collector tracks.  Cost: that of ``own_ids``."""
+    """Count our plain containers and buffers by exact type, those that the collector tracks.  Cost: that of ``own_ids``."""
     native = extension()
     if native is not None:
         counts_in_c = _follow_in_c(native)[1]
-        return {cls: n for cls, n in zip(_CONTAINERS, counts_in_c, strict=True) if n}
+        return {cls: n for cls, n in zip((*_CONTAINERS, *_BUFFERS), counts_in_c, strict=False) if n}
     seen = _follow()
     counts: dict[type, int] = {}
     try:
         for obj in seen.values():
             cls = type(obj)
-            if cls in _PLAIN_CONTAINERS and gc.is_tracked(obj):
+            if (cls in _PLAIN_CONTAINERS or cls in _PLAIN_BUFFERS) and gc.is_tracked(obj):
                 counts[cls] = counts.get(cls, 0) + 1
         return counts
     finally:
@@ -88,8 +89,8 @@ def own_tally() -> dict[type, int]:
 
 def _follow_in_c(native: Extension) -> tuple[bytes, tuple[int, ...]]:
     numpy = sys.modules.get("numpy")
-    leaves = (*_PLAIN_BUFFERS, *([] if numpy is None else [numpy.ndarray]))
-    return native.own(list(_roots), _CONTAINERS, leaves, _MAX_OWN_OBJECTS)
+    plain = (*_CONTAINERS, *_BUFFERS, *(() if numpy is None else (numpy.ndarray,)))
+    return native.own(list(_roots), plain, len(_CONTAINERS), _MAX_OWN_OBJECTS)
 
 
 def _follow() -> dict[int, object]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gc
+import mmap
 import sys
 import weakref
 
@@ -84,7 +85,7 @@ def test_asking_leaves_no_list_behind():
 def test_the_extension_finds_what_the_walk_in_python_finds():
     root, users = Root(), Users()
     root.again = [root, {"users": [users]}, (1, "text", ()), {1}, frozenset({(2, 3)})]
-    root.buffers = [np.zeros(3), bytearray(5), memoryview(b"abc"), np.array([users, []], dtype=object)]
+    root.buffers = [np.zeros(3), bytearray(5), memoryview(b"abc"), mmap.mmap(-1, 8), np.array([users, []], dtype=object)]
     own.register(root)
 
     ids, tally = own.own_ids(), own.own_tally()
@@ -93,4 +94,5 @@ def test_the_extension_finds_what_the_walk_in_python_finds():
         assert ids == own.own_ids()
         assert tally == own.own_tally()
     assert id(root.again[1]["users"]) in ids
-    assert id(root.buffers[3][1]) not in ids
+    assert tally[mmap.mmap] == 1
+    assert id(root.buffers[4][1]) not in ids
