@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import threading
 import time
@@ -160,12 +161,15 @@ def test_the_end_of_a_phase_that_was_not_seen_to_begin_is_ignored(sampler: Sampl
 def test_peaks_are_recorded_at_the_end_of_a_generation(tmp_path: Path) -> None:
     profiler = Profiler(str(tmp_path), budget=None, sample_every_s=0.001)
 
-    def is_sampled() -> bool:
+    def n_samples() -> int:
         with profiler.phase("a boundary, which takes over what was sampled"):
-            return ("sample", "rss_bytes") in load_run(tmp_path).main.series
+            lines = [json.loads(line) for line in next(iter(tmp_path.glob("*.jsonl"))).read_text().splitlines()]
+        label = next(line["id"] for line in lines if line.get("role") == "sample")
+        return sum(line["k"] == "p" and line["a"] == label for line in lines)
 
     with profiler.generation(0), profiler.phase("train"):
-        wait_for(is_sampled)
+        before = n_samples()
+        wait_for(lambda: n_samples() > before)
 
     profiler.close()
 
