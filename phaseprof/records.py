@@ -37,6 +37,8 @@ CONTEXTS = "torch.autograd.function."
 NODE_BYTES = 700.0
 # A block of Python's allocator: between a float and a short list.
 BLOCK_BYTES = 48.0
+# The exact counters of memory in use, of malloc and of Python's own allocator, and the bytes that one of each is.
+UNIT_BYTES = {"malloc_in_use_bytes": 1.0, "python_blocks": BLOCK_BYTES}
 
 # Types that come with a counter of their own, by the kind of its findings: what is found about them is the counter's.
 COMPANIONS = {

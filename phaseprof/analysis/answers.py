@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from operator import lt
 from typing import Literal
 
 from phaseprof.analysis.limits import Horizon
-from phaseprof.analysis.symptoms import AT, ENOUGH, find_symptoms, n_votes, voting_series
+from phaseprof.analysis.symptoms import (
+    AT,
+    ENOUGH,
+    UNDECIDED,
+    Symptom,
+    find_symptoms,
+    misses_verdict,
+    n_votes,
+    voting_series,
+)
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
-from phaseprof.records import Finding
+from phaseprof.records import UNIT_BYTES, Finding
 from phaseprof.verdict import TOO_SHORT
 
 Answer = Literal["leak", "filling", "no leak", "too short", "not judged"]
 
 # Of the generations of a run, the share that the readings of one counter must span for a word about the whole.
 LOOKED_AT = 0.5
-# What memory in use comes to, of malloc and of Python's own allocator.
-EXACT = ("malloc_in_use_bytes", "python_blocks")
+# Counters that decide by themselves, beside memory.
+HANDLES = ("children", "children_grown_bytes", "threads", "shm_segments", "descriptors")
 
 
 def answer(process: ProcessRun, findings: Sequence[Finding]) -> Answer:
@@ -28,9 +38,9 @@ def answer(process: ProcessRun, findings: Sequence[Finding]) -> Answer:
         findings: what was found in it.
 
     Returns:
-        ``"leak"`` or ``"filling"`` by the findings; ``"too short"`` with fewer than 6 readings, or where resident
-        memory grows and no better counter was read often enough to say whether that is a leak;
-        ``"not judged"`` where no counter that can vote was read, or none over half of the run; else ``"no leak"``.
+        ``"leak"`` or ``"filling"`` by the findings; ``"too short"`` with fewer than 6 readings; ``"not judged"`` where
+        no counter that can vote was read, or none over half of the run, or where one that decides rises and was read
+        too seldom to say whether that is a leak; else ``"no leak"``.
     """
     verdicts = {finding.verdict for finding in findings}
     if "leak" in verdicts:
@@ -40,8 +50,8 @@ def answer(process: ProcessRun, findings: Sequence[Finding]) -> Answer:
         return "too short"
     if not _was_looked_at(process):
         return "not judged"
-    if not findings and _grows_unjudged(process):
-        return "too short"
+    if _is_open(process, sum(map(_told_bytes, findings))):
+        return "not judged"
     return "filling" if "filling" in verdicts else "no leak"
 
 
@@ -52,18 +62,48 @@ def _was_looked_at(process: ProcessRun) -> bool:
     return any(_span(series) >= LOOKED_AT * whole for series in votes)
 
 
-def _grows_unjudged(process: ProcessRun) -> bool:
-    """Whether private memory grows by what would be felt, as far as can be seen, and no exact counter can judge it."""
-    exact = (process.series.get((AT, metric)) for metric in EXACT)
-    if any(series is not None and len(series) >= TOO_SHORT for series in exact):
-        return False
+def _told_bytes(finding: Finding) -> float:
+    """Bytes a generation that a finding accounts for."""
+    return max(finding.bytes_slope, finding.slope if finding.slope_unit == "bytes/generation" else 0.0)
+
+
+def _is_open(process: ProcessRun, told: float) -> bool:
+    """Whether something rises by what would be felt and might leak, but was read too seldom for a verdict.
+
+    Args:
+        process: the recording.
+        told: bytes a generation that findings account for.
+    """
     symptoms, horizon = find_symptoms(process), Horizon(process)
-    symptom = symptoms.get("anonymous_bytes") or symptoms.get("rss_bytes")
-    if symptom is None:
+    return _memory_is_open(process, symptoms, horizon, told) or any(
+        _handles_are_open(symptoms[metric], process, horizon) for metric in HANDLES if metric in symptoms
+    )
+
+
+def _memory_is_open(
+    process: ProcessRun, symptoms: Mapping[str, Symptom], horizon: Horizon, told: float
+) -> bool:
+    """Whether private memory grows, as far as can be seen, and no exact counter says whether that is a leak."""
+    resident = symptoms.get("anonymous_bytes") or symptoms.get("rss_bytes")
+    if resident is None:
         return False
-    judgement, is_brief = symptom.judgement, len(symptom.evidence.values) < ENOUGH
+    exact = [symptoms[key] for key in UNIT_BYTES if key in symptoms]
+    is_judged = any(len(process.series.get((AT, key), ())) >= TOO_SHORT for key in UNIT_BYTES)
+    undecided = sum(UNIT_BYTES[one.key] * one.rise for one in exact if misses_verdict(one, resident))
+    if is_judged and not horizon.is_felt(undecided, None):
+        return False
+    judgement, is_brief = resident.judgement, len(resident.evidence.values) < ENOUGH
     grows = judgement.verdict == "leak" or (judgement.verdict == "growing" and is_brief)
-    return grows and horizon.is_felt(judgement.slope, judgement.since, metric=symptom.key)
+    return grows and horizon.is_felt(judgement.slope - told, judgement.since, metric=resident.key)
+
+
+def _handles_are_open(counter: Symptom, process: ProcessRun, horizon: Horizon) -> bool:
+    """Whether children, threads, descriptors or segments rise from reading to reading, of which some are missing."""
+    values, judgement = counter.evidence.values, counter.judgement
+    n = len(process.generations) or max(map(len, process.series.values()))
+    if judgement.verdict not in UNDECIDED or len(values) >= n or not all(map(lt, values, values[1:])):
+        return False
+    return not counter.key.endswith("_bytes") or horizon.is_felt(counter.rise, None)
 
 
 def _span(series: Series) -> int:

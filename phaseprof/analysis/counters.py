@@ -40,7 +40,7 @@ from phaseprof.analysis.symptoms import AT, Symptom, is_about, judge_metric, sta
 from phaseprof.analysis.witnesses import is_imported
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE, ProcessRun
-from phaseprof.records import BLOCK_BYTES, COMPANIONS, Certainty, Finding
+from phaseprof.records import BLOCK_BYTES, COMPANIONS, UNIT_BYTES, Certainty, Finding
 from phaseprof.units import format_bytes
 from phaseprof.verdict.levels import comes_with
 
@@ -286,8 +286,7 @@ def _has_risen(symptom: Symptom) -> float:
     begin = min(begin, len(values) - 1)
     top = max(range(begin, len(values)), key=values.__getitem__)
     turns = max(1, generations[top] - generations[begin])
-    unit = BLOCK_BYTES if symptom.key == "python_blocks" else 1.0
-    return unit * (values[top] - values[begin]) * (turns + 1) / turns
+    return UNIT_BYTES.get(symptom.key, 1.0) * (values[top] - values[begin]) * (turns + 1) / turns
 
 
 def explained_memory(process: ProcessRun, symptoms: Mapping[str, Symptom], horizon: Horizon) -> list[Finding]:
@@ -352,11 +351,13 @@ def without_companions(explained: Sequence[Finding], counted: Sequence[Finding])
 
 def _resident(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Memory | None:
     """Resident memory, where it speaks for memory in use or grows beyond what the allocators gave out."""
-    symptom, exact = next(_leaking(process, symptoms, NATIVE[1:]), None), symptoms.get(NATIVE[0])
+    symptom = next(_leaking(process, symptoms, NATIVE[1:]), None)
     if symptom is None:
         return None
-    if exact is not None and stands_in(symptom, exact):
-        return Memory(symptom, exact.rise, units={exact.key: 1.0})  # by how much, those few readings say better
+    rises = stands_in(symptom, symptoms)
+    if rises:  # by how much, those few readings say better
+        units = {key: UNIT_BYTES[key] for key in rises}
+        return Memory(symptom, sum(rises.values()), rises.get("python_blocks", 0.0), units=units)
     return Memory(symptom, symptom.judgement.slope, units={symptom.key: 1.0})
 
 
@@ -366,8 +367,7 @@ def _leaking(process: ProcessRun, symptoms: Mapping[str, Symptom], metrics: Sequ
         symptom = symptoms.get(metric)
         if symptom is None or symptom.judgement.verdict != "leak":
             continue
-        is_better = stands_in(symptom, symptoms.get(NATIVE[0]))
-        if metric == ALLOCATED[1] and is_of_allocators(process) and not is_better:
+        if metric == ALLOCATED[1] and is_of_allocators(process) and not stands_in(symptom, symptoms):
             continue
         if metric == "rss_bytes" and any((AT, better) in process.series for better in NATIVE[:2]):
             continue

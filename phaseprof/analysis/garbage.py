@@ -166,7 +166,7 @@ def find_dead(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Dead | No
     """
     memory, resident = map(symptoms.get, ALLOCATED)
     told = process.places
-    if resident is not None and stands_in(resident, memory):
+    if resident is not None and stands_in(resident, symptoms):
         memory = resident
     if memory is None or told is None or not told.waiting or _collects_itself(process, 0):
         return None

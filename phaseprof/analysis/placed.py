@@ -21,11 +21,11 @@ from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import (
-    BLOCK_BYTES,
     CONTEXTS,
     GARBAGE,
     NODE_BYTES,
     OUTSIDE,
+    UNIT_BYTES,
     UNREACHABLE,
     Certainty,
     Finding,
@@ -569,14 +569,13 @@ def rest_of(told: fmt.Places, symptoms: Mapping[str, Symptom], memory: Memory) -
 
 def leaking_memory(symptoms: Mapping[str, Symptom]) -> Memory | None:
     """Add up what the exact counters of the allocators leak: memory in use of malloc, and blocks of Python's own."""
-    units = (("malloc_in_use_bytes", 1.0), ("python_blocks", BLOCK_BYTES))
     leaks = [
         (symptom.judgement.slope * unit, symptom)
-        for key, unit in units
+        for key, unit in UNIT_BYTES.items()
         if (symptom := symptoms.get(key)) is not None and symptom.judgement.verdict == "leak"
     ]
     if not leaks:
         return None
     blocks = sum(rate for rate, symptom in leaks if symptom.key == "python_blocks")
-    leaking = {symptom.key: unit for key, unit in units for _, symptom in leaks if symptom.key == key}
+    leaking = {symptom.key: UNIT_BYTES[symptom.key] for _, symptom in leaks}
     return Memory(max(leaks, key=lambda leak: leak[0])[1], sum(rate for rate, _ in leaks), blocks, leaking)

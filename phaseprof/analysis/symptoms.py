@@ -19,7 +19,7 @@ from phaseprof.analysis.witnesses import witnesses
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
-from phaseprof.records import NO_ROOT, NOT_FOUND, Evidence
+from phaseprof.records import NO_ROOT, NOT_FOUND, UNIT_BYTES, Evidence
 from phaseprof.verdict import Judgement, judge
 
 AT = "generation end"
@@ -46,6 +46,8 @@ ENOUGH = 8
 AS_MUCH = 0.5
 # Of the readings of resident memory, those of memory in use that are enough to judge it by itself.
 SELDOM = 0.5
+# Verdicts that more readings may change.
+UNDECIDED = ("growing", "too short")
 # Numbers of which Python keeps one each.
 SMALL_INTS = 256
 # Families whose members are followed one by one; of all others only the level is known.
@@ -143,17 +145,34 @@ def is_about(change: float, rise: float) -> bool:
     return SHOWN * rise <= change <= FILLED * rise and rise > 0
 
 
-def stands_in(resident: Symptom, exact: Symptom | None) -> bool:
-    """Whether resident memory may speak for memory in use, which was read too seldom to be judged and rose as much.
+def stands_in(resident: Symptom, symptoms: Mapping[str, Symptom]) -> dict[str, float]:
+    """Return the counters of memory in use that resident memory may speak for, and by how much they rose a generation.
 
-    Example: on a busy machine malloc was asked five times, the process's pages at each of forty points, and both rose
-    by 50 MB.
+    They missed readings and have no verdict of their own, or were read too seldom for any; and they rose as much.
+
+    Args:
+        resident: private or resident memory, read more often than they were.
+        symptoms: all judged series.
+
+    Returns:
+        Counter to bytes a generation; empty where resident memory does not leak, or they rose by too little.
+
+    Example: on a busy machine malloc was asked eleven times in fourteen generations and is *growing*, the process's
+    pages leak, and both rose by 50 MB.
     """
-    if exact is None or resident.judgement.verdict != "leak":
-        return False
-    if len(exact.evidence.values) >= max(ENOUGH, SELDOM * len(resident.evidence.values)):
-        return False
-    return exact.rise >= AS_MUCH * resident.judgement.slope > 0
+    if resident.judgement.verdict != "leak":
+        return {}
+    rises = {
+        key: unit * symptoms[key].rise
+        for key, unit in UNIT_BYTES.items() if key in symptoms and misses_verdict(symptoms[key], resident)
+    }  # fmt: skip
+    return rises if sum(rises.values()) >= AS_MUCH * resident.judgement.slope else {}
+
+
+def misses_verdict(exact: Symptom, other: Symptom) -> bool:
+    """Whether a counter missed readings that another has, so many of them that it could not be judged."""
+    n, most = len(exact.evidence.values), len(other.evidence.values)
+    return n < max(ENOUGH, SELDOM * most) or (n < most and exact.judgement.verdict in UNDECIDED)
 
 
 def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:

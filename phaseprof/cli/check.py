@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
 # Why nothing was judged, by whether the run was made from logs of other tools, and what to do.
 _WHY = {
-    False: "no counter of memory, objects or handles covers even half of the run; see the notes in the report",
+    False: "no counter of memory, objects or handles covers even half of the run, or one rises and was read too "
+    "seldom to say whether that is a leak; see the notes in the report, let it run longer, or give it a larger budget",
     True: "nothing in the log says how much memory a process, a container, the machine or a device holds; log its "
     "resident memory as rss_bytes",
 }

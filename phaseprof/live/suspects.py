@@ -17,7 +17,7 @@ from phaseprof.probes.protocol import Probe
 from phaseprof.probes.typeinfo import all_classes, type_name
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
-from phaseprof.records import BLOCK_BYTES, COMPANIONS
+from phaseprof.records import COMPANIONS, UNIT_BYTES
 from phaseprof.verdict.levels import comes_with
 
 AT = "generation end"
@@ -27,8 +27,6 @@ LEAST = {"_bytes": 256.0, "python_blocks": 8.0, "_count": 0.1}
 # that are shorter than so many seconds, the rise in that time.
 ALLOCATORS = {"malloc_in_use_bytes": 16_384.0, "python_blocks": 100.0}
 TURN_S = 0.5
-# What one of each takes, in bytes.
-UNITS = {"malloc_in_use_bytes": 1.0, "python_blocks": BLOCK_BYTES}
 NATIVE = ("malloc_in_use_bytes", "python_blocks", "descriptors", "threads", "children", "children_private_bytes",
           "children_grown_bytes", "shm_bytes", "shm_resident_bytes", "shm_segments", "shm_user_segments",
           "graph_nodes")  # fmt: skip
@@ -87,7 +85,7 @@ class Suspects:
 
     def allocated_since(self, generation: int) -> float:
         """By how many bytes what the allocators have given out has grown since a generation."""
-        return sum(unit * _growth(self.series(metric), generation) for metric, unit in UNITS.items())
+        return sum(unit * _growth(self.series(metric), generation) for metric, unit in UNIT_BYTES.items())
 
     def is_rising(self) -> bool:
         """Whether the exact counters of the allocators rise."""

@@ -70,7 +70,7 @@ def own_ids() -> frozenset[int]:
 
 
 def own_tally() -> dict[type, int]:
-    """Count our plain containers and buffers by exact type, those that the collector tracks.  Cost: that of ``own_ids``."""
+    """Count our plain containers and buffers by exact type, those that are tracked.  Cost: that of ``own_ids``."""
     native = extension()
     if native is not None:
         counts_in_c = _follow_in_c(native)[1]

@@ -91,7 +91,7 @@ class FindingsReport(Report):
 
     def _unjudged(self, over: str) -> str:
         if self.answer == "not judged":
-            return f"Not judged: no memory counter covers even half of the run{over}"
+            return f"Not judged{over}: counters cover too little of the run, or one rises in too few readings"
         if self.n_generations is not None and self.n_generations >= LEAST_READINGS:
             return f"Too short to judge: memory was read too few times{over} to tell a leak from a warm-up"
         return f"Too short to judge: a verdict needs {LEAST_READINGS} generations or more{self._there_were}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from scripted_runs import END, MIB, Curve
 
@@ -161,6 +161,35 @@ def test_neither_size_nor_level_changes_anything(leak: Leak, times: int, level: 
 @given(leaks, st.integers(2, 3))
 def test_fewer_readings_of_the_counters_change_nothing(leak: Leak, every: int) -> None:
     assert names(replace(leak, every=every).leaks()) == names(leak.leaks())
+
+
+@settings(few, max_examples=60)
+@given(
+    leaks, st.sampled_from(["malloc_in_use_bytes", "python_blocks", "anonymous_bytes", "threads", "descriptors"]),
+    st.integers(2, 20), st.floats(0, 60), st.randoms(use_true_random=False),
+)  # fmt: skip
+def test_fewer_readings_of_one_counter_never_make_a_leak_ok(
+    leak: Leak, metric: str, n_kept: int, leap: float, random: Random
+) -> None:
+    """Whatever was imported at the begin, and by whatever the generations differ."""
+    if metric in SECONDS:
+        leak = replace(leak, size=0, beside=((metric, SECONDS[metric]),))
+    came = [(leap * MIB if g > 3 else 0.0) + leak.size * random.uniform(-0.3, 0.3) for g in range(leak.n)]
+    kept = {0, *random.sample(range(1, leak.n), n_kept - 1)}
+    whole, thinned = ProcessRun(), ProcessRun()
+    for record in replace(leak, births=False, looks=False).records():
+        if isinstance(record, fmt.Metrics):
+            uneven = dict.fromkeys(("malloc_in_use_bytes", "anonymous_bytes"), came[record.g])
+            figures = {key: value + uneven.get(key, 0.0) for key, value in record.v.items()}
+            fewer = {key: value for key, value in figures.items() if key != metric or record.g in kept}
+            whole.add(fmt.Metrics(record.t, record.g, figures))
+            thinned.add(fmt.Metrics(record.t, record.g, fewer))
+        else:
+            whole.add(record)
+            thinned.add(record)
+    assume(answer(whole, find_leaks(whole)) == "leak")
+
+    assert answer(thinned, find_leaks(thinned)) in ("leak", "not judged")
 
 
 @few

@@ -85,7 +85,8 @@ def test_asking_leaves_no_list_behind():
 def test_the_extension_finds_what_the_walk_in_python_finds():
     root, users = Root(), Users()
     root.again = [root, {"users": [users]}, (1, "text", ()), {1}, frozenset({(2, 3)})]
-    root.buffers = [np.zeros(3), bytearray(5), memoryview(b"abc"), mmap.mmap(-1, 8), np.array([users, []], dtype=object)]
+    of_objects = np.array([users, []], dtype=object)
+    root.buffers = [np.zeros(3), bytearray(5), memoryview(b"abc"), mmap.mmap(-1, 8), of_objects]
     own.register(root)
 
     ids, tally = own.own_ids(), own.own_tally()
