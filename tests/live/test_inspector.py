@@ -61,7 +61,9 @@ def test_the_innocent_are_not_named(name: str) -> None:
 
 @in_c  # a walk in Python leaves tuples of its own to the collector
 def test_nobody_is_asked_about_what_another_phase_frees() -> None:
-    assert run("freed_in_another_phase")["holders"] == []
+    # The interpreter keeps a tuple of its own for some calls that are made for the first time, ours among them.
+    asked = [subject for subject, *_ in run("freed_in_another_phase")["holders"] if subject != "count/tuple"]
+    assert asked == []
 
 
 # --- the phase --------------------------------------------------------------------------------------------------------
