@@ -68,6 +68,8 @@ SIZED_OF_A_PAUSE, LEAST_PART_S = 0.5, 0.005
 LOOKED_NS = 1_000_000
 # Points are taken into the model when they are many, or twice a second; what profiling costs is written now and then.
 FOLD_AT, FOLD_EVERY_NS, FIRST_COST_NS, COST_EVERY_NS = 2048, 500_000_000, 1_000_000_000, 5_000_000_000
+# Where labels are many: so many points of each, at most so many in all; and what the first batch takes for each label.
+FOLD_AT_A_LABEL, MOST_WAITING, FOLDED_LABEL_NS = 4, 4000, 12_000
 # Without a budget: walk at every generation while suspicion may arise, then as seldom as a census under one.
 SETTLED, DECIDED = 4, 10
 
@@ -114,7 +116,8 @@ class Inspector:
         self._n_skipped = len(skipped())
         self._n_types = self._n_hasty = self._n_walks = 0
         self._last_read = dict.fromkeys(SLOW, self._clock())
-        self._next_at = self._fold_at = self._suspect_at = 0
+        self._next_at = self._suspect_at = self._folding_ns = 0
+        self._folded_at = self._clock()
         self._cost_at = self._clock() + FIRST_COST_NS
         self._each_ns, self._constant_ns, self._spent_ns, self._has_read = 0.0, 0, -1, False
         self._n_waits = 0
@@ -176,15 +179,20 @@ class Inspector:
         return broken
 
     def _fold(self, now: int) -> None:
-        """Let the model take in what was recorded, now and then: a batch takes nearly as long if it is small."""
-        share = self._budget.share
-        if share is not None and self._recorder.n_waiting < FOLD_AT and now < self._fold_at:
-            return
+        """Let the model take in what was recorded, now and then: a batch takes nearly as long if it is small.
+
+        Each label has a handful of series, so where labels are many, a batch takes as long as there are labels.
+        """
+        share, n_labels = self._budget.share, len(self._recorder.model.labels)
+        if share is not None:
+            likely_ns = max(self._folding_ns, n_labels * FOLDED_LABEL_NS)
+            is_due = now >= self._folded_at + max(FOLD_EVERY_NS, likely_ns / (FOLDING_PART * share))
+            if not is_due and self._recorder.n_waiting < min(MOST_WAITING, max(FOLD_AT, FOLD_AT_A_LABEL * n_labels)):
+                return
         before = self._budget.spent_ns["recording"]
         with self._budget.spending("recording"):
             self._recorder.fold()
-        took = self._budget.spent_ns["recording"] - before
-        self._fold_at = now + max(FOLD_EVERY_NS, 0 if share is None else int(took / (FOLDING_PART * share)))
+        self._folded_at, self._folding_ns = now, self._budget.spent_ns["recording"] - before
 
     def _look_for_suspects(self, generation: int, now: int) -> None:
         """Look through the series for what deserves a closer look, as often as its part of the budget allows."""
