@@ -29,7 +29,7 @@ _WORDS = {
     FRAGMENTATION: "fragmentation: freed, and kept by malloc", UNSEEN: "not looked at",
     GIVEN_BACK: "fragmentation given back by a trim at the end",
 }  # fmt: skip
-_NOBODY = {UNREACHABLE: "waits for the collector", OUTSIDE: "held outside Python"}
+NOBODY = {UNREACHABLE: "waits for the collector", OUTSIDE: "held outside Python"}
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def words(part: Part) -> str:
         return _WORDS[part.kind] + (f" (within {format_bytes(part.spread_bytes)})" if part.spread_bytes else "")
     if not part.holder:
         return part.subject
-    where = _NOBODY.get(part.holder[0]) or places_of(part.holder)[-1].name or part.holder[-1]
+    where = NOBODY.get(part.holder[0]) or places_of(part.holder)[-1].name or part.holder[-1]
     return f"{part.subject}: {where}"
 
 

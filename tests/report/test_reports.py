@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from phaseprof import Profiler
 from phaseprof.errors import UsageError
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
@@ -443,6 +444,20 @@ def test_a_short_run_without_findings_is_not_called_clean(leaky: ProcessRun) -> 
 
 def test_no_address_is_printed_for_a_container() -> None:
     assert metric_words("container/list@7f401e260300") == "items in list"
+
+
+def test_every_metric_of_a_run_has_words() -> None:
+    profiler = Profiler(budget=None)
+    kept = []
+    for turn in range(8):
+        with profiler.generation(turn, items=1), profiler.phase("collect"):
+            kept.append([[] for _ in range(5000)])
+    profiler.findings()
+    metrics = {metric for _, metric in profiler._session.recorder.model.series}
+    profiler.close()
+
+    assert {metric for metric in metrics if metric_words(metric) == metric} == set()
+    assert {"rss_bytes", "malloc_in_use_bytes", "gc/gc_collections_2", "shm_user_bytes"} <= metrics
 
 
 def test_too_short_is_not_clean(leak: Finding) -> None:

@@ -16,7 +16,7 @@ from phaseprof.report.page.markup import Html, element, join, table
 from phaseprof.report.page.source import editor_link, sites_of
 from phaseprof.report.page.sparkline import sparkline
 from phaseprof.report.phases import PhasesReport
-from phaseprof.report.sums import SumEntry, title, words
+from phaseprof.report.sums import NOBODY, SumEntry, title, words
 from phaseprof.report.text import count_text
 from phaseprof.report.tracked import TrackedReport
 from phaseprof.report.words import plural
@@ -237,7 +237,8 @@ def places_table(process: ProcessRun) -> Html:
         return Html("")
     names = Generations(process)
     rows = [
-        (" ".join(str(place) for place in places_of(row.steps)[-1:]) or row.type, format_signed_bytes(row.bytes),
+        (NOBODY.get("".join(row.steps[:1])) or " ".join(map(str, places_of(row.steps)[-1:])) or row.type,
+         format_signed_bytes(row.bytes),
          ", ".join(f"{n:+,} {short_name(name)}" for name, n, _ in row.direct[:2]) or row.type)
         for row in places.rows[:_PLACES]
     ]  # fmt: skip
