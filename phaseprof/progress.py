@@ -12,6 +12,13 @@ from phaseprof.units import format_duration
 _T = TypeVar("_T")
 _DELAY_S = 0.5  # work shorter than this shows nothing
 _EVERY_S = 0.1
+_is_hidden = False
+
+
+def hide() -> None:
+    """Show nothing from now on: the terminal is another program's."""
+    global _is_hidden
+    _is_hidden = True
 
 
 class Progress:
@@ -35,7 +42,9 @@ class Progress:
         self._began = clock()
         self._next = self._began + _DELAY_S
         self._shown = 0
-        self._is_on = self._stream is not None and not self._stream.closed and self._stream.isatty()
+        self._is_on = (
+            not _is_hidden and self._stream is not None and not self._stream.closed and self._stream.isatty()
+        )
 
     def __enter__(self) -> Progress:
         return self

@@ -22,6 +22,7 @@ _FACTORS = {
 _ACTING = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"
 )
+_SECONDS = {"": 1, "s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600}
 _FORMULA = re.compile(r"'*[=+\-@\t]")
 _NOTHING_BEHIND = re.compile(r" 0 (s|min|h)\Z")
 _QUANTITY = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z]*)\s*\Z")
@@ -114,6 +115,22 @@ def parse_bytes(text: str) -> int:
     if match is None or factor is None:
         raise UsageError(f"a size is a number and a unit such as MB or MiB (got {text!r}); write for example '10 MiB'")
     return round(float(match[1]) * factor)
+
+
+def parse_duration(text: str) -> float:
+    """Read a duration in seconds: a number, with s, m or min, or h behind it.
+
+    Raises:
+        UsageError: the text is none.
+
+    >>> parse_duration("60s"), parse_duration("2.5 min"), parse_duration("1h"), parse_duration("90")
+    (60.0, 150.0, 3600.0, 90.0)
+    """
+    match = _QUANTITY.match(text)
+    factor = _SECONDS.get(match[2].lower()) if match else None
+    if match is None or factor is None:
+        raise UsageError(f"a duration is a number and a unit: s, min or h (got {text!r}); write for example '60s'")
+    return float(match[1]) * factor
 
 
 def format_duration(seconds: float) -> str:

@@ -31,10 +31,15 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("profiler",),
     ("api",),
     ("",),
+    ("attaching",),
     ("cli", "pytest_plugin", "integrations", "demo", "__main__"),
 )
 # live uses the probes' readings and the verdict; analysis works on what was recorded, anywhere, so it never measures.
-FORBIDDEN = {"analysis": {"probes", "native", "live"}, "live": {"analysis"}}
+# What is loaded into a program that runs must be little.
+FORBIDDEN = {
+    "analysis": {"probes", "native", "live"}, "live": {"analysis"},
+    "attaching": {"analysis", "report", "profiler", "api"},
+}  # fmt: skip
 SIBLINGS = {
     "__main__": {"cli"}, "cli": {"demo", "integrations"}, "pytest_plugin": {"integrations"},
     "native": {"probes"}, "probes": {"native"},  # one job in two languages; modules form no cycle all the same

@@ -17,6 +17,7 @@ from phaseprof.units import for_terminal
 COMMANDS = (
     ("demo", "phaseprof.cli.demo", "run a small trainer with a leak planted in it"),
     ("run", "phaseprof.cli.run", "run a program and record its memory, without editing it"),
+    ("attach", "phaseprof.cli.attach", "observe a process that already runs"),
     ("report", "phaseprof.cli.report", "report a recorded run"),
     ("check", "phaseprof.cli.check", "judge a recorded run by exit status"),
     ("watch", "phaseprof.cli.watch", "follow a run that is still being written"),

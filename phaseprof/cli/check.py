@@ -54,7 +54,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Judge the run, print why, and return the exit status."""
     judged = judge_run(args.recording)
-    verdict = _verdict_line(judged)
+    verdict = verdict_line(judged)
     if args.form == "json":
         emit_json(_tree(judged))
     elif args.form == "text":
@@ -100,7 +100,7 @@ def _lines(judged: JudgedRun) -> list[str]:
     told = {finding.summary for found in judged.findings for finding in found}
     lines += [f"expectation: {broken}" for broken in judged.broken() if str(broken) not in told]
     lines += [f"watched name {name!r} was never found: {why}" for name, why in judged.missing()]
-    return [*lines, _verdict_line(judged)]
+    return [*lines, verdict_line(judged)]
 
 
 def _what_failed(judged: JudgedRun) -> Iterator[str]:
@@ -110,7 +110,8 @@ def _what_failed(judged: JudgedRun) -> Iterator[str]:
         yield "an expected count is broken at its end"
 
 
-def _verdict_line(judged: JudgedRun) -> str:
+def verdict_line(judged: JudgedRun) -> str:
+    """Say in one line what the run comes to, and why."""
     status = judged.status()
     if status == LEAK:
         return f"FAILED: {' and '.join(_what_failed(judged))}"

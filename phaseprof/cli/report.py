@@ -38,11 +38,16 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Report the run; return 0."""
+    show(judge_run(args.recording, on=args.on), args)
+    return 0
+
+
+def show(judged: JudgedRun, args: argparse.Namespace) -> None:
+    """Print or write what the arguments ask for."""
     from phaseprof.progress import Progress
     from phaseprof.report.build import build_report, build_what_to_report
     from phaseprof.report.text import style_for
 
-    judged = judge_run(args.recording, on=args.on)
     if args.html:
         _write_html(judged, Path(args.html))
     if args.png:
@@ -58,7 +63,6 @@ def run(args: argparse.Namespace) -> int:
             emit_json(report.to_dict())
         else:
             emit(report.render(replace(style_for(sys.stdout, os.environ), full=args.full)))
-    return 0
 
 
 def _say_what_if(judged: JudgedRun, *, as_json: bool) -> None:

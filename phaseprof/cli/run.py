@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING
 from phaseprof import api
 from phaseprof.cli import tracebacks
 from phaseprof.cli.instructions import collect_targets
-from phaseprof.cli.looping import LoopFinder
 from phaseprof.cli.output import complain, emit
 from phaseprof.cli.outside import MAIN, Plan, installed
 from phaseprof.cli.script import Script, find_module, find_script, make_main, prepare
 from phaseprof.errors import PhaseprofError, RecordingError, UsageError
 from phaseprof.integrations.automatic import AFTER, WORKERS, put_in, what_was_used
+from phaseprof.live.loop_finder import LoopFinder
 from phaseprof.live.settings import PREFIX, resolve
 from phaseprof.probes.typeinfo import is_a
 from phaseprof.recording.addresses import is_address, list_files
@@ -253,10 +253,10 @@ def _settings(args: argparse.Namespace, program: str) -> dict[str, str]:
     if args.out is not None and not args.out.strip():
         raise UsageError(f"--out must name a folder (got {args.out!r})")
     folder = args.out or given.run
-    if args.out and not _is_one_of_many() and _holds_recording(args.out):
+    if args.out and not _is_one_of_many() and holds_recording(args.out):
         raise UsageError(f"--out must be a new folder ({args.out} holds a recording); give another, or remove it")
     every_s = args.interval or given.sample_every_s or DEFAULT_INTERVAL_S
-    where = folder if folder and is_address(folder) else str(Path(folder or _new_folder(program)).absolute())
+    where = folder if folder and is_address(folder) else str(Path(folder or new_folder(program)).absolute())
     settings = {"run": where, "sample_every_s": str(every_s)}
     if args.budget is not None:
         settings["budget"] = args.budget
@@ -264,7 +264,8 @@ def _settings(args: argparse.Namespace, program: str) -> dict[str, str]:
     return {PREFIX + name.upper(): value for name, value in settings.items()}
 
 
-def _holds_recording(run: str) -> bool:
+def holds_recording(run: str) -> bool:
+    """Whether something was recorded there before."""
     if not is_address(run):
         return any(Path(run).glob("*.jsonl"))
     try:
@@ -278,7 +279,7 @@ def _is_one_of_many() -> bool:
     return any(os.environ.get(name, "1") != "1" for name in ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"))
 
 
-def _new_folder(program: str) -> Path:
+def new_folder(program: str) -> Path:
     """A folder that does not exist yet, named after the program and the time."""
     name = Path(program).stem or "run"
     first = Path("runs") / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"

@@ -443,6 +443,10 @@ class Escalation:
             self._n_confirmed, self._collected_at = self._n_confirmed + 1, self._generation
         return may
 
+    def leave_collector_alone(self) -> None:
+        """Make no full collection: when its objects are finalized is the program's own affair."""
+        self._n_confirmed = MOST_COLLECTIONS
+
     @staticmethod
     @uninterrupted
     def _identities(followed: Sequence[Family]) -> dict[str, dict[int, int]]:

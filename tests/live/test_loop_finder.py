@@ -9,8 +9,8 @@ from types import CodeType
 
 import pytest
 
-from phaseprof.cli.loop_code import loops_at, loops_of
-from phaseprof.cli.looping import LoopFinder
+from phaseprof.live.loop_code import loops_at, loops_of
+from phaseprof.live.loop_finder import LoopFinder
 
 NESTED = """
 def main():

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, Protocol
 
-from phaseprof.cli.loop_code import Loop, loops_at
+from phaseprof.live.loop_code import Loop, loops_at
 from phaseprof.probes.locals import local_values
 
 THREAD_NAME = "phaseprof-loop-finder"
@@ -29,6 +29,8 @@ LEAST_LOOKS, LEAST_TURNS, MOST = 12, 2, 0.5
 # Turns of one loop that are counted while looking; one that turns faster has an outer one that is meant.
 _MOST_COUNTED = 200
 _TOOL_IDS = (4, 3)
+# How long the end waits for a look and for a mark.
+_LAST_S = 1.0
 _PENDING = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
@@ -54,6 +56,7 @@ class LoopFinder:
         folder: the program's own files lie in it; loops elsewhere are none of its.
         least_s: seconds that a generation lasts at least.
         every_s: seconds between two looks.
+        thread: the thread that is looked at, by its number; by default the main one.
 
     Attributes:
         found: the loop, once it was taken.
@@ -61,7 +64,9 @@ class LoopFinder:
     Cost: 20 µs a look (two shared EPYC cores, Python 3.11); from Python 3.12 on, less than 1 µs a turn.
     """
 
-    def __init__(self, marks: Marked, folder: Path, *, least_s: float, every_s: float = EVERY_S) -> None:
+    def __init__(
+        self, marks: Marked, folder: Path, *, least_s: float, every_s: float = EVERY_S, thread: int | None = None
+    ) -> None:
         self.found: Loop | None = None
         self._least_s = least_s
         self._marked_s = -math.inf
@@ -69,6 +74,7 @@ class LoopFinder:
         self._marks = marks
         self._folder = f"{folder}/"
         self._main = threading.main_thread().ident or 0
+        self._looked_at = self._main if thread is None else thread
         self._n_looks = 0
         self._first: dict[Loop, int] = {}
         self._seen: Counter[Loop] = Counter()
@@ -79,6 +85,8 @@ class LoopFinder:
         self._stopped = threading.Event()
         self._call = _PENDING(self._pending)
         self._wanted: list[Callable[[], None]] = []
+        self._n_asked = self._n_done = 0
+        self._is_marking = False
         self._thread = threading.Thread(target=self._look_again_and_again, name=THREAD_NAME, daemon=True)
 
     def start(self) -> None:
@@ -86,15 +94,31 @@ class LoopFinder:
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no more, and give back what was taken of the interpreter."""
+        """Look no more, give back what was taken of the interpreter, and wait for a mark that is being made."""
         self._stopped.set()
-        self._thread.join(1.0)
+        self._thread.join(_LAST_S)
+        if self._watcher is not None:
+            self._watcher.close()
+        self._wanted.clear()
+        until = time.monotonic() + _LAST_S
+        while self._is_waited_for() and time.monotonic() < until:
+            time.sleep(0.001)
+        if self._n_done < self._n_asked:  # the interpreter still has its address
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._call))
+
+    def abandon(self) -> None:
+        """In a forked child: the thread is not there."""
         if self._watcher is not None:
             self._watcher.close()
 
+    def _is_waited_for(self) -> bool:
+        if threading.get_ident() == self._main:  # what was asked of the main thread comes after this
+            return False
+        return self._is_marking or self._n_done < self._n_asked
+
     def _look_again_and_again(self) -> None:
         while not self._stopped.wait(self._wait_s()):
-            frame = sys._current_frames().get(self._main)
+            frame = sys._current_frames().get(self._looked_at)
             try:
                 if frame is None or not self._look(frame):
                     return
@@ -165,9 +189,14 @@ class LoopFinder:
     def _mark(self) -> None:
         """A turn of the loop begins, and with it a generation, if the open one is long enough."""
         now = time.monotonic()
-        if now >= self._marked_s + self._least_s:
-            self._marked_s = now
+        if now < self._marked_s + self._least_s or self._stopped.is_set():
+            return
+        self._marked_s = now
+        self._is_marking = True
+        try:
             self._marks.generation()
+        finally:
+            self._is_marking = False
 
     def _see_end(self, path: list[tuple[Loop, FrameType]]) -> None:
         """What comes after the loop is no part of its last turn."""
@@ -177,12 +206,19 @@ class LoopFinder:
 
     def _in_main_thread(self, act: Callable[[], None]) -> None:
         """Let the main thread do it between two instructions, as it runs a signal's handler."""
+        if self._looked_at != self._main:  # nobody can be asked to: it is done here
+            act()
+            return
         self._wanted.append(act)
-        ctypes.pythonapi.Py_AddPendingCall(self._call, None)
+        if ctypes.pythonapi.Py_AddPendingCall(self._call, None) == 0:
+            self._n_asked += 1
 
     def _pending(self, _: object) -> int:
-        while self._wanted:
-            self._wanted.pop(0)()
+        try:
+            while self._wanted:
+                self._wanted.pop(0)()
+        finally:
+            self._n_done += 1
         return 0
 
     def _jumped(self, code: CodeType, head: int) -> bool:
@@ -191,7 +227,7 @@ class LoopFinder:
             # Equal code that was compiled twice counts as one: loops are kept by code.
             if head != self.found.head or code != self.found.code:
                 return False
-            if threading.get_ident() == self._main:
+            if threading.get_ident() == self._looked_at:
                 self._mark()
             return True
         loop = next((one for one in loops_at(code, head) if one.head == head), None)

@@ -1,0 +1,1 @@
+"""Observe a process that already runs: who may, how code gets in, and what it does there."""

@@ -1,0 +1,151 @@
+"""``attach`` on real processes: what leaks is named, results are those of a run left alone, and nothing stays."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from processes import SOURCE, Running, attach, attach_command, needs_attaching, running
+from programs import FORKING, IN_C, SHORT, THREADED, TRAINER, TYPING
+
+pytestmark = [needs_attaching, pytest.mark.slow]
+
+
+def left_alone(text: str, folder: Path, *arguments: str) -> str:
+    with running(text, folder, *arguments) as program:
+        return program.end()
+
+
+@contextlib.contextmanager
+def attaching(program: Running, run: Path) -> Iterator[subprocess.Popen[str]]:
+    """Attach for as long as the block wants, from the moment on at which the observation has begun."""
+    with subprocess.Popen(
+        attach_command(program.process.pid, "--for", "10min", "--out", str(run)),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": SOURCE},
+    ) as attacher:  # fmt: skip
+        assert attacher.stderr is not None
+        assert "observing" in attacher.stderr.readline()
+        yield attacher
+
+
+def test_a_leak_is_named_and_results_are_those_of_a_run_left_alone(tmp_path: Path) -> None:
+    alone = left_alone(TRAINER, tmp_path / "talk", "leak", "400", "0")
+    (tmp_path / "talk" / "observed").unlink()
+
+    with running(TRAINER, tmp_path / "talk", "leak", "400", "0.03") as program:
+        page = tmp_path / "page.html"
+        seen = attach(program.process.pid, "--for", "8s", "--out", str(tmp_path / "run"), "--html", str(page))
+        out = program.end()
+
+    assert seen.returncode == 1, seen.stdout + seen.stderr
+    assert "FAILED: the run leaks" in seen.stdout
+    assert out == alone
+    text = page.read_text(encoding="utf-8")
+    assert "Episode" in text and "kept" in text
+
+
+def test_json_names_holder_and_loop(tmp_path: Path) -> None:
+    with running(TRAINER, tmp_path / "talk", "leak", "400", "0.03") as program:
+        seen = attach(program.process.pid, "--for", "8s", "--out", str(tmp_path / "run"), "--json")
+        program.end()
+
+    (finding,) = [one for one in json.loads(seen.stdout)["findings"] if one["verdict"] == "leak"]
+    assert finding["subject"].endswith("Episode")
+    assert any(".kept" in step for step in finding["holder"])
+    assert "program.py:" in seen.stderr and "for number" in seen.stderr
+
+
+def test_a_healthy_trainer_is_clean(tmp_path: Path) -> None:
+    with running(TRAINER, tmp_path / "talk", "healthy", "400", "0.03") as program:
+        seen = attach(program.process.pid, "--for", "8s", "--out", str(tmp_path / "run"))
+        program.end()
+
+    assert seen.returncode == 0, seen.stdout + seen.stderr
+    assert "OK: no leak" in seen.stdout
+
+
+def test_a_worker_leaks_while_the_main_thread_waits_for_it(tmp_path: Path) -> None:
+    with running(THREADED, tmp_path / "talk") as program:
+        seen = attach(program.process.pid, "--for", "8s", "--out", str(tmp_path / "run"), "--json")
+        out = program.end()
+
+    assert seen.returncode == 1, seen.stdout + seen.stderr
+    assert any("kept" in step for one in json.loads(seen.stdout)["findings"] for step in one["holder"])
+    assert "threads ['MainThread']" in out and "modules []" in out
+
+
+def test_a_program_that_waits_for_input_reads_it_afterwards(tmp_path: Path) -> None:
+    with running(TYPING, tmp_path / "talk") as program:
+        seen = attach(program.process.pid, "--for", "2s", "--out", str(tmp_path / "run"))
+        out = program.end("a line\n")
+
+    assert seen.returncode in (0, 3), seen.stdout + seen.stderr
+    assert "typed a line" in out and "threads ['MainThread']" in out
+
+
+def test_a_program_in_long_calls_of_libraries(tmp_path: Path) -> None:
+    with running(IN_C, tmp_path / "talk") as program:
+        seen = attach(program.process.pid, "--for", "4s", "--out", str(tmp_path / "run"))
+        out = program.end()
+
+    assert seen.returncode in (0, 3), seen.stdout + seen.stderr
+    assert "result True" in out and "modules []" in out
+
+
+def test_twice_in_a_row(tmp_path: Path) -> None:
+    with running(TRAINER, tmp_path / "talk", "leak", "400", "0.03") as program:
+        first = attach(program.process.pid, "--for", "1s", "--out", str(tmp_path / "first"))
+        second = attach(program.process.pid, "--for", "7s", "--out", str(tmp_path / "second"))
+        out = program.end()
+
+    assert first.returncode in (0, 1, 3)
+    assert second.returncode == 1, second.stdout + second.stderr
+    assert "modules []" in out
+
+
+def test_a_program_that_ends_meanwhile_ends_as_it_would_have(tmp_path: Path) -> None:
+    with running(SHORT, tmp_path / "talk") as program, attaching(program, tmp_path / "run") as attacher:
+        program.tell("began")
+        out = program.end()
+        _, said = attacher.communicate(timeout=60)
+
+    assert out == "done\n"
+    assert attacher.returncode in (0, 3) and "it has ended" in said
+
+
+def test_ctrl_c_ends_the_observation_and_reports(tmp_path: Path) -> None:
+    with running(TRAINER, tmp_path / "talk", "leak", "600", "0.03") as program:
+        with attaching(program, tmp_path / "run") as attacher:
+            time.sleep(6)
+            attacher.send_signal(signal.SIGINT)
+            out, said = attacher.communicate(timeout=60)
+        printed = program.end()
+
+    assert attacher.returncode in (0, 1, 3), said
+    assert "interrupted" in said and "Recorded in" in out
+    assert "threads ['MainThread']" in printed and "modules []" in printed
+
+
+def test_an_attacher_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+    with running(TRAINER, tmp_path / "talk", "leak", "300", "0.03") as program:
+        with attaching(program, tmp_path / "run") as attacher:
+            attacher.kill()
+        printed = program.end()
+
+    assert "threads ['MainThread']" in printed and "modules []" in printed
+
+
+def test_children_that_are_forked_meanwhile_are_whole_and_unobserved(tmp_path: Path) -> None:
+    with running(FORKING, tmp_path / "talk") as program:
+        attach(program.process.pid, "--for", "5s", "--out", str(tmp_path / "run"))
+        out = program.end()
+
+    assert "modules []" in out
+    assert len(list((tmp_path / "run").glob("*.jsonl"))) == 1
