@@ -25,6 +25,7 @@ from phaseprof.live.visits import SHORTEST_NS
 from phaseprof.live.watching import Watched, WatchList, counts_of
 from phaseprof.native.extension import extension, missing_because
 from phaseprof.probes import census, heap
+from phaseprof.probes.categories import tensor_categories
 from phaseprof.probes.gc_watch import GcWatch
 from phaseprof.probes.protocol import Probe
 from phaseprof.probes.registry import PROBES, available_probes
@@ -70,6 +71,8 @@ LOOKED_NS = 1_000_000
 FOLD_AT, FOLD_EVERY_NS, FIRST_COST_NS, COST_EVERY_NS = 2048, 500_000_000, 1_000_000_000, 5_000_000_000
 # Where labels are many: so many points of each, at most so many in all; and what the first batch takes for each label.
 FOLD_AT_A_LABEL, MOST_WAITING, FOLDED_LABEL_NS = 4, 4000, 12_000
+# What a look at what tensors are for takes, for each object of the heap.
+CATEGORY_NS = 100
 # Without a budget: walk at every generation while suspicion may arise, then as seldom as a census under one.
 SETTLED, DECIDED = 4, 10
 
@@ -522,13 +525,19 @@ class Inspector:
             is_explained = self.places.has_looked and self.suspects.is_urgent() and not self._watches.has_broken
             if not is_explained and look.admits("holders", 0):
                 self._ask_for_holders(look.left_s)
+            figures = self._tensor_figures() if look.admits("tensors by device", CATEGORY_NS * n_objects) else {}
             free = self.suspects.series("malloc_free_bytes")
-            given_back = {} if is_asked else try_trim(self._probes, free, look)
-        if given_back:
-            self._record(generation, given_back)
+            figures |= {} if is_asked else try_trim(self._probes, free, look)
+        if figures:
+            self._record(generation, figures)
         self._note_skipped()
         if generation >= 0 and look.admits("sizes of tracked names", 0):
             self.size_for_report(generation)
+
+    def _tensor_figures(self) -> dict[str, float]:
+        """What the tensors of each device are for, at the end."""
+        found = tensor_categories()
+        return {f"tensors/{on}/{kind}_bytes": float(n) for on, kinds in found.items() for kind, n in kinds.items()}
 
     def _ask_for_holders(self, limit_s: float) -> None:
         """Ask who holds what is under suspicion, where no two looks by place say so, or an expected count is broken."""

@@ -119,7 +119,7 @@ def storages_of(
     torch = loaded_torch()
     if torch is None:
         return {}
-    reader = _StorageReader(torch)
+    reader = StorageReader(torch)
     with plain_torch(torch):
         for tensor in tensors:
             try:
@@ -142,7 +142,7 @@ def large_storages(
     library = loaded_torch()
     if library is None:
         return []
-    reader = _StorageReader(library)
+    reader = StorageReader(library)
     over: dict[int, list[torch.Tensor]] = {}
     with plain_torch(library):
         for tensor in tensors:
@@ -156,7 +156,7 @@ def large_storages(
         ]
 
 
-def _large_storage(tensor: torch.Tensor, reader: _StorageReader, except_at: Collection[int]) -> int | None:
+def _large_storage(tensor: torch.Tensor, reader: StorageReader, except_at: Collection[int]) -> int | None:
     try:
         return None if except_at and reader.begins_at(tensor, except_at) else reader.add(tensor)
     except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
@@ -178,7 +178,7 @@ def measure_each(holders: Iterable[object]) -> list[tuple[int, bool]]:
     library = loaded_torch()
     if library is None:
         return []
-    reader = _StorageReader(library)
+    reader = StorageReader(library)
     with plain_torch(library):
         return [_measure_holder(holder, reader, library) for holder in holders]
 
@@ -188,14 +188,14 @@ def storages_behind(holders: Iterable[object]) -> dict[int, tuple[int, str]]:
     library = loaded_torch()
     if library is None:
         return {}
-    reader = _StorageReader(library)
+    reader = StorageReader(library)
     with plain_torch(library):
         for holder in holders:
             _measure_holder(holder, reader, library)
     return reader.sizes
 
 
-def _measure_holder(holder: object, reader: _StorageReader, library: ModuleType) -> tuple[int, bool]:
+def _measure_holder(holder: object, reader: StorageReader, library: ModuleType) -> tuple[int, bool]:
     known = len(reader.sizes)
     try:
         if not issubclass(type(holder), library._C.TensorBase):
@@ -245,7 +245,7 @@ def plain_torch(torch: ModuleType) -> Iterator[None]:
         yield
 
 
-class _StorageReader:
+class StorageReader:
     """Collect the storages of tensors, with as little trace left behind as torch allows.
 
     ``Tensor.untyped_storage()`` makes a Python object that lives as long as the storage: 100 bytes and one more object
@@ -278,6 +278,14 @@ class _StorageReader:
             raise_the_programs(error)
             self._add_parts(tensor)
             return None
+
+    def add_all(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Count the storages of tensors; one that cannot be read is passed over."""
+        _each(self.add, tensors)
+
+    def add_gradients(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Count the storages of the gradients that tensors have."""
+        _each(self.add_gradient, tensors)
 
     def begins_at(self, tensor: torch.Tensor, addresses: Collection[int]) -> bool:
         """Say whether a plain CPU tensor's storage begins at one of the addresses."""
@@ -358,6 +366,14 @@ class _StorageReader:
         if layout == "torch._mkldnn":  # opaque: how the library lays it out, and pads it, is not to be seen
             size = self._numel(tensor) * self._item_size(tensor)
             self.sizes[id(tensor)] = (size, str(self._device(tensor)))
+
+
+def _each(read: Callable[[torch.Tensor], object], tensors: Iterable[torch.Tensor]) -> None:
+    for tensor in tensors:
+        try:
+            read(tensor)
+        except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
+            skip(tensor, error)
 
 
 _SPARSE_PARTS = {

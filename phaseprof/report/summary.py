@@ -9,6 +9,7 @@ from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Finding
 from phaseprof.report.cost import CostReport, build_cost
 from phaseprof.report.counts import CountsReport, build_counts
+from phaseprof.report.devices import DevicesReport, build_devices
 from phaseprof.report.explained import ExplainedReport, build_explained
 from phaseprof.report.findings import FindingsReport, build_findings
 from phaseprof.report.growth import GrowthReport, build_growth
@@ -37,34 +38,27 @@ class SummaryReport(Report):
     rollout: RolloutReport
     sums: SumsReport
     explained: ExplainedReport
+    devices: DevicesReport
     cost: CostReport
 
     @property
     def parts(self) -> tuple[Report, ...]:
         """The reports that have something to show, in the order of the text."""
-        return tuple(self._parts())
-
-    def _parts(self) -> Iterator[Report]:
-        yield self.findings
-        if self.phases.rows:
-            yield self.phases
-        if self.trend.rows:
-            yield self.trend
-            yield self.growth
-        if self.large_objects.objects:
-            yield self.large_objects
-        if self.counts.rows:
-            yield self.counts
-        if self.tracked.sizes:
-            yield self.tracked
-        if self.rollout.has_items:
-            yield self.rollout
-        if self.sums.entries:
-            yield self.sums
-        if self.explained.first is not None:
-            yield self.explained
-        if self.cost.wall_s is not None:
-            yield self.cost
+        shown: tuple[tuple[Report, object], ...] = (
+            (self.findings, True),
+            (self.phases, self.phases.rows),
+            (self.trend, self.trend.rows),
+            (self.growth, self.trend.rows),
+            (self.large_objects, self.large_objects.objects),
+            (self.counts, self.counts.rows),
+            (self.tracked, self.tracked.sizes),
+            (self.rollout, self.rollout.has_items),
+            (self.sums, self.sums.entries),
+            (self.explained, self.explained.first is not None),
+            (self.devices, self.devices.devices),
+            (self.cost, self.cost.wall_s is not None),
+        )
+        return tuple(report for report, has_data in shown if has_data)
 
     def render(self, style: Style) -> str:
         """Lay the summary out as text: all of it, or what fits on one screen."""
@@ -104,5 +98,6 @@ def build_summary(process: ProcessRun, findings: Sequence[Finding]) -> SummaryRe
         rollout=build_rollout(process, leaks=any(f.verdict == "leak" for f in findings)),
         sums=build_sums(process, findings),
         explained=build_explained(process),
+        devices=build_devices(process),
         cost=build_cost(process),
     )

@@ -78,6 +78,10 @@ _FAMILIES = {
     "peak": "Peak while {} ran (sampled)", "watched": "{} objects", "count": "{} objects", "tracked": "{} (tracked)",
     "container": "items in {}",
 }  # fmt: skip
+_CATEGORIES = {
+    "parameters": "Parameters", "gradients": "Gradients", "optimizer_state": "Optimizer state",
+    "with_graph": "Tensors with a graph", "other": "Other tensors",
+}  # fmt: skip
 _SIZED = {"storages": "torch storages on {}", "untracked": "{} objects"}  # read as bytes and as a count
 
 
@@ -93,6 +97,9 @@ def metric_words(metric: str) -> str:
     if family in _SIZED and rest:
         name, _, unit = rest.rpartition("_")
         return _SIZED[family].format(name) + (" (count)" if unit == "count" else "")
+    if family == "tensors" and rest:
+        where, _, category = rest.removesuffix("_bytes").rpartition("/")
+        return f"{_CATEGORIES.get(category, category)} on {where}"
     if family in _FAMILIES and rest:
         name = rest.partition("@")[0]
         name = name.removesuffix("_bytes") if family == "peak" else name

@@ -76,6 +76,7 @@ class ProcessPart(Part):
             tables.tracked_table(process, summary.tracked),
         )  # fmt: skip
         yield self._section("devices", "GPU memory", *map(self._figure, charts.device_charts(process)))
+        yield self._section("tensors", "Tensors by device", *map(tables.device_bars, summary.devices.devices))
         yield self._section("sums", "Where memory grew", *map(tables.sum_bars, summary.sums.entries))
         if summary.explained.first is not None:
             bars = tables.explained_bars(summary.explained, process)

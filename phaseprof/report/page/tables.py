@@ -10,6 +10,7 @@ from phaseprof.recording.model import ProcessRun
 from phaseprof.report.access import Generations, bounds_text, metrics_under, short_name
 from phaseprof.report.cost import CostReport
 from phaseprof.report.counts import CountsReport, WatchedCount
+from phaseprof.report.devices import DeviceSum
 from phaseprof.report.explained import ExplainedReport
 from phaseprof.report.large import LargeObjectsReport
 from phaseprof.report.page.markup import Html, element, join, table
@@ -160,6 +161,14 @@ def sum_bars(item: SumEntry) -> Html:
         for part in item.sum.parts
     ]
     said = f"{title(item).capitalize()}: {format_signed_bytes(item.sum.growth_bytes)}. The parts add up to it."
+    return join(element("p", said), element("ul", *rows, class_="bars"))
+
+
+def device_bars(device: DeviceSum) -> Html:
+    """Return what the memory of a device holds, one bar a part."""
+    largest = max((part.n_bytes for part in device.parts), default=0) or 1
+    rows = [_bar(part.name, format_bytes(part.n_bytes), part.n_bytes / largest, "up") for part in device.parts]
+    said = f"{device.device}: {format_bytes(device.total_bytes)} {device.total_name}. The parts add up to it."
     return join(element("p", said), element("ul", *rows, class_="bars"))
 
 

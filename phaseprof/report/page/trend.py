@@ -21,7 +21,8 @@ _LEAST = 24
 MAX_VIEWS = 40
 _FIRST = ("anonymous_bytes", "rss_bytes", "file_and_shm_bytes")
 _DEVICE = ("allocated_bytes", "active_bytes", "reserved_bytes")
-_ELSEWHERE = ("count/", "watched/", "tracked/", "gc/")  # have a section of their own, or tell nothing as a line
+# These have a section of their own, or tell nothing as a line.
+_ELSEWHERE = ("count/", "watched/", "tracked/", "gc/", "tensors/")
 _UNTOLD = ("after_full_collection", "limit_bytes", "waited_s")
 
 
