@@ -126,7 +126,7 @@ def _finding(
         main = _since_it_broke(process, main)
     verdict = _verdict(process, cause, main)
     watched = subject in process.watches
-    felt = horizon.is_felt(rate, main.judgement.since, least=_least_so_far(cause))
+    felt = horizon.is_felt(rate, main.judgement.since, least=_least_so_far(process, cause))
     is_felt = felt if least_bytes is None else rate >= least_bytes
     if verdict == "leak" and not watched and not is_felt:
         verdict = "growing"
@@ -149,7 +149,7 @@ def _finding(
 
 def _rate_of(process: ProcessRun, cause: Cause, most: float) -> float:
     """Bytes a generation: an estimate of which no more is believed than memory grew by, or at least what was seen."""
-    return max(bytes_per_generation(cause, most), _came(process, cause), _own_objects(cause) * ITEM_BYTES)
+    return max(bytes_per_generation(cause, most), _came(process, cause), _own_objects(process, cause) * ITEM_BYTES)
 
 
 def _came(process: ProcessRun, cause: Cause) -> float:
@@ -246,17 +246,19 @@ def _is_negligible(
         return False
     most = allocated_per_generation(symptoms, at_rest=_is_at_rest(process, symptoms.get(ALLOCATED[0])))
     rate = _rate_of(process, cause, most)
-    return rate < least_bytes if least_bytes is not None else horizon.so_far(rate, None) < _least_so_far(cause)
+    if least_bytes is not None:
+        return rate < least_bytes
+    return horizon.so_far(rate, None) < _least_so_far(process, cause)
 
 
-def _least_so_far(cause: Cause) -> float:
+def _least_so_far(process: ProcessRun, cause: Cause) -> float:
     """What growth must have come to: little for objects of the program's own classes, which are no library's cache."""
-    return OWN_BYTES if _own_objects(cause) > 0 else FELT_BYTES
+    return OWN_BYTES if _own_objects(process, cause) > 0 else FELT_BYTES
 
 
-def _own_objects(cause: Cause) -> float:
-    """Objects a generation of classes that the main program defines, which are counted and not estimated."""
-    own = (s for s in cause.of_kind("count/") if s.named.startswith("__main__."))
+def _own_objects(process: ProcessRun, cause: Cause) -> float:
+    """Objects a generation of classes that the program itself defines, which are counted and not estimated."""
+    own = (s for s in cause.of_kind("count/") if process.is_own(s.named))
     return max((s.judgement.slope for s in own), default=0.0)
 
 

@@ -16,8 +16,8 @@ SHARE_PER_HOUR = 2e-4
 # What a leak must have come to so far, in bytes: caches of any library move memory by some hundred kilobytes.  Of 120
 # healthy builds of small trainings none kept more than 160 KB; of 110 leaky ones the least that was kept is 1.2 MB.
 FELT_BYTES = 1024 * 1024.0
-# The same for objects of classes that the main program defines: they are no library's cache, and a class that leaks is
-# worth a line long before its objects are felt.  Chosen: 256 of the smallest objects.
+# The same for objects of classes that the program itself defines: they are no library's cache, and a class that leaks
+# is worth a line long before its objects are felt.  Chosen: 256 of the smallest objects.
 OWN_BYTES = 16 * 1024.0
 # For a log, numbers and text that every training keeps of itself: memory lasts for five days, and what leaks beside it
 # ends the run before the log is a fiftieth of memory.  Chosen, not measured, and with programs in sight: losses kept as

@@ -14,7 +14,7 @@ import numpy as np
 
 from phaseprof.analysis.causes import CONTAINERS, GRAPH_NODE, KIND_OF_TYPE, MEMORY, TENSORS, is_plumbing, normalised
 from phaseprof.analysis.garbage import comes_to_much, waits_for_long, what_piles_up
-from phaseprof.analysis.limits import FELT_BYTES, LOG_NEWS_BYTES, Horizon
+from phaseprof.analysis.limits import FELT_BYTES, LOG_NEWS_BYTES, OWN_BYTES, Horizon
 from phaseprof.analysis.naming import PLAIN_ITEMS, advise, summarise
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom
@@ -343,7 +343,7 @@ def explain(
         chosen = [replace(heaviest, bytes_slope=heaviest.bytes_slope + left), *(s for s in chosen if s != heaviest)]
     elif left >= MOSTLY * memory.rate and (kept := _kept_nodes(process, memory)) is not None:
         chosen.append(replace(kept, bytes_slope=left))
-    felt = [share for share in chosen if _is_felt(share, memory, horizon, least)]
+    felt = [share for share in chosen if _is_felt(process, share, memory, horizon, least)]
     logs = [share for share in felt if share.is_log and not _is_felt_log(share, memory, horizon)]
     return [
         *(_finding(process, memory, share, horizon, phase) for share in felt if share not in logs),
@@ -409,7 +409,7 @@ def explain_once(
         elsewhere = [one for look in measured_looks(process) for one in shares(look)]
         best = replace(best, holder=_contexts(elsewhere))
     share = None if best is None else replace(best, bytes_slope=memory.rate, objects={})  # how many came is not known
-    if share is None or not _is_felt(share, memory, horizon, least):
+    if share is None or not _is_felt(process, share, memory, horizon, least):
         return None
     if share.is_log and not _is_felt_log(share, memory, horizon):
         return None
@@ -446,9 +446,11 @@ def _kept_graphs(process: ProcessRun, told: fmt.Places) -> Share | None:
     return best if best is not None and best.graphs_slope * (told.g + 1) >= told.g else None
 
 
-def _is_felt(share: Share, memory: Memory, horizon: Horizon, least: float) -> bool:
+def _is_felt(process: ProcessRun, share: Share, memory: Memory, horizon: Horizon, least: float) -> bool:
     if share.is_log:
         least = min(least, LOG_NEWS_BYTES)
+    elif process.is_own(share.type_name):
+        least = min(least, OWN_BYTES)
     return horizon.is_felt(share.bytes_slope, memory.symptom.judgement.since, least=least)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.live import families, suspects, suspicion
@@ -27,6 +27,7 @@ from phaseprof.native.extension import extension, missing_because
 from phaseprof.probes import census, heap
 from phaseprof.probes.categories import tensor_categories
 from phaseprof.probes.gc_watch import GcWatch
+from phaseprof.probes.libraries import is_installed
 from phaseprof.probes.protocol import Probe
 from phaseprof.probes.registry import PROBES, available_probes
 from phaseprof.probes.skipped import skipped
@@ -112,6 +113,7 @@ class Inspector:
         self.places = PlaceWatch(recorder, budget, self.suspects)
         self._gc = GcWatch()
         self._counts: dict[str, int] = {}
+        self._packages: set[str] = set()
         self._last_done: dict[str, int] = {}
         self._done_at: dict[str, int] = {}
         self._sizes = TrackedSizes(tracked, recorder.note)
@@ -491,8 +493,18 @@ class Inspector:
         """Only what differs from the last census is written; a reader carries the rest forward."""
         changed = {n: c for n, c in counts.items() if self._counts.get(n) != c}
         changed.update({n: 0 for n in self._counts if n not in counts})
+        self._tell_packages(counts.keys() - self._counts.keys())
         self._counts = dict(counts)
         return {f"count/{name}": float(count) for name, count in changed.items()}
+
+    def _tell_packages(self, new_types: Collection[str]) -> None:
+        """Record which packages of types that were not counted before are the program's own."""
+        packages = {name.partition(".")[0]: name for name in new_types}
+        fresh = packages.keys() - self._packages
+        self._packages |= fresh
+        own = sorted(package for package in fresh if not is_installed(packages[package]))
+        if own:
+            self._recorder.add(fmt.Program(own))
 
     # --- the end ----------------------------------------------------------------------------------------------------
 

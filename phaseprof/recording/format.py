@@ -327,6 +327,15 @@ class Dying(_Record, tag="dying"):
     ending: bool = False
 
 
+class Program(_Record, tag="program"):
+    """Packages whose types were counted and that are the program's own, neither Python's nor installed ones.
+
+    Each record names those that came since the one before.
+    """
+
+    packages: list[Name]
+
+
 class End(_Record, tag="end"):
     """The process closed its recording on purpose; a file without it ended with its process."""
 
@@ -336,7 +345,7 @@ class End(_Record, tag="end"):
 
 Record = Union[  # noqa: UP007 - evaluated at run time on Python 3.10
     Header, Label, Point, GenerationBegin, GenerationEnd, Metrics, Watch, Violation, Births, Holder, Collected, Places,
-    Large, SnapshotTaken, Cost, Note, Thread, Visits, Dying, End,
+    Large, SnapshotTaken, Cost, Note, Thread, Visits, Dying, Program, End,
 ]  # fmt: skip
 
 encode = msgspec.json.Encoder().encode

@@ -26,6 +26,7 @@ from phaseprof.recording.folding import (
 )
 from phaseprof.recording.nesting import TAKEN_OVER
 from phaseprof.recording.series import Series, Sums
+from phaseprof.records import is_own_name
 
 __all__ = ["BUSY", "CHARGED", "OUTSIDE", "PROCESS_METRICS", "Generation", "PhaseTotals", "ProcessRun", "point_name"]
 
@@ -60,6 +61,7 @@ class ProcessRun:
         counted_items: (generation, items) of work that generations did which were only counted, up to that one.
         looks: the newest look by place at all of the heap (``True``), and without what only libraries hold (``False``);
             of those after which the heap grew, if it ever did.
+        packages: those of the program's own types, as far as it is known: no library's, nor Python's.
     """
 
     def __init__(self) -> None:
@@ -83,6 +85,7 @@ class ProcessRun:
         self.cost: fmt.Cost | None = None
         self.notes: list[str] = []
         self.dying: list[fmt.Dying] = []
+        self.packages = {"__main__"}
         self.ended: fmt.End | None = None
         self.n_records = 0
         self.last_ns = 0
@@ -233,6 +236,13 @@ class ProcessRun:
     def _add_dying(self, record: fmt.Dying) -> None:
         _append(self.dying, record)
 
+    def _add_program(self, record: fmt.Program) -> None:
+        self.packages.update(record.packages)
+
+    def is_own(self, type_name: str) -> bool:
+        """Whether a type, by its qualified name, is one of the program's own: none of a library, nor of Python."""
+        return type_name.partition(".")[0] in self.packages and not is_own_name(type_name)
+
     def _add_thread(self, record: fmt.Thread) -> None:
         """Let it wait in its place among the points: to fold for each would cost what thousands of points do."""
         self._pending.append(fmt.Point(record.t, -1, TAKEN_OVER, -1, ANY_STATM, th=record.th))
@@ -334,6 +344,7 @@ _KEEP: dict[type, Callable[[ProcessRun, Any], None]] = {
     fmt.Header: ProcessRun._add_header, fmt.Label: ProcessRun._add_label, fmt.GenerationBegin: ProcessRun._add_begin,
     fmt.GenerationEnd: ProcessRun._add_end, fmt.Note: ProcessRun._add_note, fmt.Thread: ProcessRun._add_thread,
     fmt.Visits: ProcessRun._add_visits, fmt.Cost: ProcessRun._add_cost, fmt.Dying: ProcessRun._add_dying,
+    fmt.Program: ProcessRun._add_program,
 }  # fmt: skip
 
 

@@ -519,12 +519,15 @@ def test_what_c_holds_alone_is_told_with_that_holder() -> None:
 
 # 64 bytes an object at least: of the program's own classes 16 KiB are enough, of a library's it takes a mebibyte.
 @pytest.mark.parametrize(("kind", "slope", "is_told"), [
-    ("__main__.Env", 50, True), ("__main__.Env", 3, False), ("library.Trial", 50, False), ("library.Trial", 900, True),
+    ("__main__.Env", 50, True), ("__main__.Env", 3, False), ("trainer.envs.Env", 50, True),
+    ("library.Trial", 50, False), ("library.Trial", 900, True),
 ])  # fmt: skip
 def test_objects_of_the_programs_own_classes_are_told_long_before_they_are_felt(
     kind: str, slope: float, is_told: bool
 ) -> None:
-    found = find_leaks(record({f"count/{kind}": rising(slope)}, [held(f"count/{kind}", item=kind, each=72)]))
+    own = [fmt.Program(["trainer"]), held(f"count/{kind}", item=kind, each=72)]
+
+    found = find_leaks(record({f"count/{kind}": rising(slope)}, own))
 
     assert ("leak" in {f.verdict for f in found}) is is_told
 
