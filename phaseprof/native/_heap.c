@@ -96,6 +96,14 @@ typedef struct {
 #define IS_CELL 0x40
 #define IS_FREE 0x80
 #define FRAME_DATA 24 /* struct _frame.f_frame */
+#if PY_VERSION_HEX >= 0x030C0000
+#define CODE_IN_DATA 0 /* _PyInterpreterFrame.f_code, .f_executable */
+#define OBJECT_IN_DATA 48 /* _PyInterpreterFrame.frame_obj */
+#else
+#define CODE_IN_DATA 32
+#define OBJECT_IN_DATA 40
+#endif
+#define IS_CLEARED 4 /* enum _framestate */
 #if PY_VERSION_HEX >= 0x030E0000
 #define LOCALS_IN_DATA 80 /* _PyInterpreterFrame.localsplus */
 #define LOCAL_FLAGS ((uintptr_t)3)
@@ -1054,6 +1062,7 @@ typedef struct {
 typedef struct {
     PyDictObject *dict;
     PyObject **values;
+    PyObject *frame; /* a generator's own */
     char *keys;
     Py_ssize_t n, bytes;
     int is_shown_by_dict;
@@ -1958,7 +1967,7 @@ visit(PyObject *object, void *arg)
 {
     Walk *walk = arg;
     const Attributes *held = &walk->held;
-    if (object == NULL || object == (PyObject *)held->dict) {
+    if (object == NULL || object == (PyObject *)held->dict || object == held->frame) {
         return 0;
     }
     if (held->n) {
@@ -2005,35 +2014,41 @@ locals_of(PyFrameObject *frame)
 
 typedef void (*local_action)(void *arg, PyObject *name, PyObject *value);
 
+/* Call `action` with each local of a function that has a value, of the row of values that its frame has. */
+static void
+each_value(PyCodeObject *code, PyObject **values, local_action action, void *arg)
+{
+#if PY_VERSION_HEX < 0x030B0000
+    PyObject *names[3] = {code->co_varnames, code->co_cellvars, code->co_freevars};
+    for (int group = 0; group < 3; group++) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names[group]); i++, values++) {
+            PyObject *value = group && *values != NULL && PyCell_Check(*values) ? PyCell_GET(*values) : *values;
+            if (value != NULL) {
+                action(arg, PyTuple_GET_ITEM(names[group], i), value);
+            }
+        }
+    }
+#else
+    const char *kinds = PyBytes_AS_STRING(code->co_localspluskinds);
+    for (int i = 0; i < code->co_nlocalsplus; i++) {
+        PyObject *value = (PyObject *)((uintptr_t)values[i] & ~LOCAL_FLAGS);
+        if (value != NULL && (kinds[i] & (IS_CELL | IS_FREE)) && PyCell_Check(value)) {
+            value = PyCell_GET(value);
+        }
+        if (value != NULL) {
+            action(arg, PyTuple_GET_ITEM(code->co_localsplusnames, i), value);
+        }
+    }
+#endif
+}
+
 /* Call `action` with each local that has a value; nothing is written to the frame. */
 static void
 each_local(PyFrameObject *frame, local_action action, void *arg)
 {
     PyCodeObject *code = PyFrame_GetCode(frame);
     if (code->co_flags & CO_OPTIMIZED) {
-        PyObject **values = locals_of(frame);
-#if PY_VERSION_HEX < 0x030B0000
-        PyObject *names[3] = {code->co_varnames, code->co_cellvars, code->co_freevars};
-        for (int group = 0; group < 3; group++) {
-            for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names[group]); i++, values++) {
-                PyObject *value = group && *values != NULL && PyCell_Check(*values) ? PyCell_GET(*values) : *values;
-                if (value != NULL) {
-                    action(arg, PyTuple_GET_ITEM(names[group], i), value);
-                }
-            }
-        }
-#else
-        const char *kinds = PyBytes_AS_STRING(code->co_localspluskinds);
-        for (int i = 0; i < code->co_nlocalsplus; i++) {
-            PyObject *value = (PyObject *)((uintptr_t)values[i] & ~LOCAL_FLAGS);
-            if (value != NULL && (kinds[i] & (IS_CELL | IS_FREE)) && PyCell_Check(value)) {
-                value = PyCell_GET(value);
-            }
-            if (value != NULL) {
-                action(arg, PyTuple_GET_ITEM(code->co_localsplusnames, i), value);
-            }
-        }
-#endif
+        each_value(code, locals_of(frame), action, arg);
     }
     Py_DECREF(code);
 }
@@ -2042,6 +2057,47 @@ static void
 send_local(void *arg, PyObject *name, PyObject *value)
 {
     send(arg, value, position_of_name(name));
+}
+
+static inline int
+is_generator(PyTypeObject *type)
+{
+    return type == &PyGen_Type || type == &PyCoro_Type || type == &PyAsyncGen_Type;
+}
+
+/* Send what the locals of a generator or coroutine hold, by their names: which of them have values, and what lies on the
+   stack above them, changes from one moment to the next.  Its frame object, where somebody asked for it, is part of it. */
+static void
+send_suspended(Walk *walk, PyObject *generator)
+{
+    PyGenObject *suspended = (PyGenObject *)generator;
+#if PY_VERSION_HEX < 0x030B0000
+    if (suspended->gi_frame != NULL) {
+        each_local(suspended->gi_frame, send_local, walk);
+    }
+#elif PY_VERSION_HEX < 0x030E0000
+    if (suspended->gi_frame_state >= IS_CLEARED) {
+        return;
+    }
+    char *frame = (char *)suspended->gi_iframe;
+    PyCodeObject *code = FIELD(PyCodeObject *, frame, CODE_IN_DATA);
+    PyObject **values = &FIELD(PyObject *, frame, LOCALS_IN_DATA), *object = FIELD(PyObject *, frame, OBJECT_IN_DATA);
+    each_value(code, values, send_local, walk);
+    for (int i = 0; i < code->co_nlocalsplus; i++) {
+        if (values[i] != NULL && PyCell_Check(values[i])) {
+            send(walk, values[i], 0);
+        }
+    }
+    if (object != NULL && set_add(&walk->seen, (uintptr_t)object) < 0) {
+        walk->failed = 1;
+    }
+    walk->held.frame = object;
+    walk->held.values = values; /* met above: what is visited next leaves them out */
+    walk->held.n = code->co_nlocalsplus;
+#else
+    (void)walk;
+    (void)suspended;
+#endif
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -2235,6 +2291,9 @@ expand(Walk *walk, PyObject *object, uint32_t row, uint32_t node)
     }
     else if (kind->treatment == ARRAY) {
         send_behind_array(walk, object);
+    }
+    else if (is_generator(kind->type)) {
+        send_suspended(walk, object);
     }
     if (kind->treatment != MODULE && kind->type != &PyDict_Type && can_be_followed(kind, object)) {
         walk->ordinal = 0;

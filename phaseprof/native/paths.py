@@ -15,7 +15,7 @@ from phaseprof.native.table import FRAME, PathStep, Root
 from phaseprof.probes.holding import reading
 from phaseprof.probes.holding.bounds import bound_of, capacity_among
 from phaseprof.probes.holding.tensor_links import is_tensor, link_name
-from phaseprof.probes.locals import local_values
+from phaseprof.probes.locals import GENERATORS, frame_of, local_values
 from phaseprof.probes.names import looks_like_name
 from phaseprof.probes.typeinfo import mro, namespace, type_name
 
@@ -79,7 +79,7 @@ def _link(root: Root, parent: object, child: object, *, is_first: bool) -> tuple
     if is_first and root.kind == FRAME:
         values = local_values(cast("types.FrameType", parent)) or ()
         return "local", next((name for name, value in values if value is child), "")
-    for find in (_attribute, _item, _slot):
+    for find in (_local, _attribute, _item, _slot):
         found = find(parent, child)
         if found is not None:
             return found
@@ -88,6 +88,13 @@ def _link(root: Root, parent: object, child: object, *, is_first: bool) -> tuple
         return "attribute", in_cpp[1:]
     ordinal = next((i for i, r in enumerate(gc.get_referents(parent), 1) if r is child), 0)
     return "referent", str(ordinal) if ordinal else ""
+
+
+def _local(parent: object, child: object) -> tuple[str, str] | None:
+    """Find a local of a function that is not running: a generator or coroutine has its frame."""
+    frame = parent if type(parent) is types.FrameType else frame_of(parent)
+    values = local_values(frame) or () if type(frame) is types.FrameType else ()
+    return next((("local", name) for name, value in values if value is child), None)
 
 
 def _attribute(parent: object, child: object) -> tuple[str, str] | None:
@@ -154,7 +161,7 @@ def _label(obj: object) -> str:
     cls = type(obj)
     if issubclass(cls, type):
         return type_name(cast("type", obj))
-    if cls is types.FunctionType:
+    if cls is types.FunctionType or cls in GENERATORS:
         return str(cast("types.FunctionType", obj).__qualname__)
     if issubclass(cls, types.ModuleType):
         name = _namespace_of(obj).get("__name__")

@@ -17,7 +17,7 @@ from phaseprof.native.layout import NO_ATTRIBUTES, Attributes, attributes
 from phaseprof.native.roots import Start, Starts, place_of
 from phaseprof.native.table import OUTSIDE, UNREACHABLE, Root, Rows
 from phaseprof.probes.holding.reading import class_module
-from phaseprof.probes.locals import local_values
+from phaseprof.probes.locals import GENERATORS, frame_of, local_values
 from phaseprof.probes.uninterrupted import finished
 
 # References past this one are at one position: a type that shows as many holds a number of like things.
@@ -169,7 +169,34 @@ class Walk:
         self._add(node, kind.own_bytes(obj) + self._bytes_of(held))
         yield from _attributes(held, referents, kind)
         yield from _items(obj, kind)
-        yield from _ordinals(referents, held, kind)
+        apart: set[int] = set()
+        if type(obj) in GENERATORS:
+            for name, value in self._suspended(obj, apart):
+                yield value, _name_position(name)
+            cells = [r for r in referents if type(r) is types.CellType] if apart else []
+            apart.update(map(id, cells))
+            yield from ((cell, 0) for cell in cells)
+        yield from _ordinals(referents, held, kind, apart)
+
+    def _suspended(self, obj: object, apart: set[int]) -> list[tuple[str, object]]:
+        """Return the locals of a generator or coroutine; its frame object is part of it.
+
+        Which of them have values, and what lies on the stack above them, changes from one moment to the next.
+
+        Args:
+            obj: the generator.
+            apart: takes the ids of what it refers to besides, and that is told by name.
+        """
+        frame = frame_of(obj)
+        if frame is None:
+            return []
+        found = local_values(frame) or []
+        if sys.version_info >= (3, 11):
+            self._seen.add(id(frame))
+            shared = {*frame.f_code.co_cellvars, *frame.f_code.co_freevars}
+            apart.update(id(value) for name, value in found if name not in shared)
+            apart.add(id(frame))
+        return found
 
     def _held(self, obj: object, kind: Kind, referents: list[object]) -> Attributes:
         """Return an object's attributes; a dict that was met before is not part of it any more."""
@@ -293,9 +320,11 @@ def _items(obj: object, kind: Kind) -> Iterator[tuple[object, int]]:
         yield from _behind_array(obj)
 
 
-def _ordinals(referents: list[object], held: Attributes, kind: Kind) -> Iterator[tuple[object, int]]:
-    """Yield the references that are no attributes, by number where they are no items."""
-    apart = {*held.value_ids, *(() if held.namespace is None else (id(held.namespace),))}
+def _ordinals(
+    referents: list[object], held: Attributes, kind: Kind, apart: set[int]
+) -> Iterator[tuple[object, int]]:
+    """Yield the references that are no attributes, nor told ``apart``, by number where they are no items."""
+    apart |= {*held.value_ids, *(() if held.namespace is None else (id(held.namespace),))}
     n = 0
     for referent in referents:
         if id(referent) not in apart:

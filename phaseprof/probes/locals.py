@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import cache, partial
 from itertools import chain, compress, repeat
 from operator import add, attrgetter, is_not
-from types import CellType, CodeType, FrameType
+from types import AsyncGeneratorType, CellType, CodeType, CoroutineType, FrameType, GeneratorType
 
 from phaseprof.native.extension import extension
 from phaseprof.probes.uninterrupted import in_one_call
@@ -25,6 +25,24 @@ _WORD = 8
 _CODE_IN_FRAME = 32
 _DATA_IN_FRAME, _CODE_IN_DATA, _LOCALS_IN_DATA = 24, 32, 72
 _value = attrgetter("value")
+# What keeps the locals of a function that is not running: where each has its frame.
+GENERATORS = {
+    GeneratorType: GeneratorType.gi_frame.__get__,
+    CoroutineType: CoroutineType.cr_frame.__get__,
+    AsyncGeneratorType: AsyncGeneratorType.ag_frame.__get__,
+}
+
+
+def frame_of(suspended: object) -> FrameType | None:
+    """Return the frame of a generator or coroutine; ``None`` where it is over, or this interpreter is not known.
+
+    Cost: from 3.11 on a frame object is made, which stays with it: 56 bytes.
+    """
+    if sys.version_info >= (3, 14):
+        return None
+    read = GENERATORS.get(type(suspended))
+    frame = None if read is None else read(suspended)
+    return frame if type(frame) is FrameType else None
 
 
 def local_values(frame: FrameType) -> list[tuple[str, object]] | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import importlib.util
 import subprocess
 import sys
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -136,6 +137,54 @@ def generator(parts: list[object]) -> object:
     return made
 
 
+def shared_generator(parts: list[object]) -> object:
+    """It shares locals with an inner function, some have no value yet, and somebody holds its frame."""
+
+    def run(given: object) -> Iterator[object]:
+        local, again = [*parts], parts
+
+        def inner() -> object:
+            return local, given, later
+
+        yield inner
+        later = again
+        yield later
+
+    made = run(parts[:1])
+    next(made)
+    return made, made.gi_frame, run(parts)  # type: ignore[attr-defined]
+
+
+@types.coroutine
+def pause(held: object) -> Iterator[object]:
+    yield held
+
+
+def coroutine(parts: list[object]) -> object:
+    async def waiting(given: object) -> object:
+        await pause(parts)
+        return given
+
+    async def run() -> object:
+        local = [*parts]
+        return await waiting(parts[:1]), local
+
+    made = run()
+    made.send(None)
+    return made, made.cr_frame.f_lineno  # somebody has asked for its frame, which stays with it
+
+
+def async_generator(parts: list[object]) -> object:
+    async def run() -> AsyncIterator[object]:
+        local = [*parts]
+        yield local
+
+    made = run()
+    with contextlib.suppress(StopIteration):
+        made.__anext__().send(None)  # type: ignore[attr-defined]
+    return made
+
+
 def array(parts: list[object]) -> object:
     made = np.empty(len(parts), object)
     made[:] = parts
@@ -167,7 +216,7 @@ MAKERS: tuple[Callable[[list[object]], object], ...] = (
     lambda parts: frozenset((IntOfOurs(i), StrOfOurs(i)) for i in range(len(parts))),
     attributes(Plain), attributes(Many), attributes(SlottedWithDict), attributes(types.SimpleNamespace),
     slotted(Slotted), slotted(SlottedWithDict), materialised, foreign_dict, shared_dict, deleted,
-    closure, generator, holding_exception,
+    closure, generator, shared_generator, coroutine, async_generator, holding_exception,
     lambda parts: Pair(parts, parts[:1]),
     lambda parts: functools.partial(print, *parts, key=parts),
     lambda parts: types.MethodType(print, parts),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import subprocess
@@ -9,8 +10,9 @@ import sys
 import types
 import weakref
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 import pytest
@@ -247,6 +249,64 @@ def test_locals_of_running_functions_are_roots() -> None:
     assert steps[0].type == "frame"
     assert steps[0].name.startswith("test_places.py ")
     assert (steps[1].via, steps[1].name) == ("local", "mine")
+
+
+def suspended(leaf: object) -> Iterator[object]:
+    first, kept, unset = 0, [leaf], None
+    del unset
+    yield first
+    yield lambda: kept
+
+
+@types.coroutine
+def pause() -> Iterator[None]:
+    yield
+
+
+async def waiting(leaf: object) -> object:
+    kept = (0, leaf)
+    await pause()
+    return kept
+
+
+async def calling(leaf: object) -> object:
+    return await waiting(leaf)
+
+
+async def asynchronous(leaf: object) -> AsyncIterator[object]:
+    kept = {"leaf": leaf}
+    yield 1
+    yield kept
+
+
+def begun(made: Any) -> object:
+    """Run a generator or coroutine to where it waits first."""
+    with contextlib.suppress(StopIteration):
+        (made.__anext__() if isinstance(made, types.AsyncGeneratorType) else made).send(None)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("make", "path"),
+    [
+        (lambda leaf: [begun(suspended([leaf]))], [("item", "0"), ("local", "leaf"), ("item", "0")]),
+        (lambda leaf: begun(waiting([leaf])), [("local", "leaf"), ("item", "0")]),
+        (lambda leaf: begun(calling([leaf])), [("local", "leaf"), ("item", "0")]),
+        (lambda leaf: begun(asynchronous([leaf])), [("local", "leaf"), ("item", "0")]),
+    ],
+)
+def test_locals_of_what_is_suspended_lie_there_by_name(make: types.FunctionType, path: list[tuple[str, str]]) -> None:
+    assert path_of(make(Agent()), "Agent") == path
+
+
+def test_a_local_lies_at_its_place_wherever_the_function_waits() -> None:
+    """Locals that get a value, and what lies on the stack, move nothing."""
+    made = suspended(Agent())
+    next(made)
+    before = set(read_places({"root": made}).place.tolist())
+    next(made)
+
+    assert before <= set(read_places({"root": made}).place.tolist())
 
 
 @pytest.mark.parametrize(
