@@ -128,8 +128,12 @@ def counter_causes(
 def _least_bytes(metric: str, process: ProcessRun) -> float:
     """What a counter must have come to: resident memory of programs that are none of ours, as much as our own.
 
-    Where the growth of workers is read by itself, the sum over all children says that of servers and compilers.
+    Where the growth of workers is read by itself, the sum over all children says that of servers and compilers.  What
+    one process may grow by unfelt, each of many workers may: 8 that settle bring 8 MiB.
     """
+    if metric == WORKERS:
+        children = process.series.get((AT, "children"))
+        return FELT_BYTES * max(1.0, children.last if children is not None else 1.0)
     has_workers = (AT, WORKERS) in process.series
     return KEPT_LEAST_BYTES if metric == "children_private_bytes" and has_workers else FELT_BYTES
 

@@ -79,6 +79,11 @@ def test_beside_workers_that_rest_other_programs_must_grow_by_much(slope: int, f
     assert kinds(record(servers)) == found
 
 
+@pytest.mark.parametrize(("n", "found"), [(1.0, ["children"]), (16.0, [])])
+def test_many_workers_may_each_settle(n: float, found: list[str]) -> None:
+    assert kinds(record({"children": n, "children_grown_bytes": rising(MIB // 4)})) == found
+
+
 def test_a_segment_that_was_mapped_whole_may_fill_up() -> None:
     assert find_leaks(record({"shm_bytes": 2000.0 * MIB, "shm_resident_bytes": rising(2 * MIB)})) == ()
 
