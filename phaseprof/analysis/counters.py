@@ -144,9 +144,8 @@ def _with_holder(process: ProcessRun, plain: Finding, rate: float) -> Finding:
     if share is not None:
         seen = Certainty(holder="measured" if measured_looks(process) else "seen once")
         # Pages of a segment are touched where they are read; who keeps what lies in them was somewhere else.
-        phase = phase_of(process, share) if plain.metric == PAGES else None
-        subject, phase = _better(share.subject, usual), phase or plain.phase
-        return replace(plain, subject=subject, holder=share.holder, certainty=seen, phase=phase)
+        phase = phase_of(process, share) if plain.metric == PAGES else plain.phase
+        return replace(plain, subject=_better(share.subject, usual), holder=share.holder, certainty=seen, phase=phase)
     return plain
 
 
