@@ -15,10 +15,10 @@ _EVERY_S = 0.1
 _is_hidden = False
 
 
-def hide() -> None:
-    """Show nothing from now on: the terminal is another program's."""
+def hide(*, is_hidden: bool) -> None:
+    """Show nothing while the terminal is another program's."""
     global _is_hidden
-    _is_hidden = True
+    _is_hidden = is_hidden
 
 
 class Progress:

@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 
-from phaseprof.attaching.elf import addresses_in
+from phaseprof.attaching.elf import Mapping, addresses_in
 from phaseprof.attaching.errand import PAGE, Errand
 from phaseprof.attaching.target import Target, refuse_without_rights
 from phaseprof.errors import UsageError
@@ -70,7 +70,7 @@ def wake(target: Target, errand: Errand) -> float:
     """
     if hasattr(sys, "remote_exec"):
         return 0.0
-    at = _addresses(target, _OF_A_SLEEPER)
+    at = _addresses(target, target.python, _OF_A_SLEEPER)
     lines = [
         f"set $holds = ((int (*)(void)) {at['PyGILState_Check']})()",
         "if $holds == 0",
@@ -84,10 +84,10 @@ def wake(target: Target, errand: Errand) -> float:
 
 def _by_gdb(target: Target, errand: Errand) -> float:
     refuse_without_rights()
-    at = _addresses(target, _NEEDED)
+    at = _addresses(target, target.python, _NEEDED)
     if target.libc is None:
         raise UsageError(f"process {target.pid} must use the system's C library (got: none); attach cannot enter it")
-    mmap = addresses_in(target.libc, ("mmap",))["mmap"]
+    mmap = _addresses(target, target.libc, ("mmap",))["mmap"]
     text = errand.code.encode() + b"\0"
     if len(text) > PAGE_BYTES:
         raise UsageError(f"the temporary folder must have a shorter name (got {errand.folder}); set TMPDIR")
@@ -109,15 +109,15 @@ def _by_gdb(target: Target, errand: Errand) -> float:
     return stopped_s
 
 
-def _addresses(target: Target, names: Sequence[str]) -> dict[str, int]:
+def _addresses(target: Target, mapping: Mapping, names: Sequence[str]) -> dict[str, int]:
     try:
-        found = addresses_in(target.python, names)
+        found = addresses_in(mapping, names)
     except (OSError, ValueError, struct.error) as error:
-        raise UsageError(f"process {target.pid} must run Python of a 64-bit Linux (got: {error})") from error
+        raise UsageError(f"process {target.pid} must be one of a 64-bit Linux (got: {error})") from error
     missing = [name for name in names if name not in found]
     if missing:
-        got = f"{target.python.path} without {missing[0]}"
-        raise UsageError(f"process {target.pid} must run a Python that exports its interface (got {got})")
+        got = f"{mapping.path} without {missing[0]}"
+        raise UsageError(f"process {target.pid} must use libraries that export their interface (got {got})")
     return found
 
 

@@ -86,7 +86,7 @@ class _Observation:
 
     def begin(self, import_ns: int) -> None:
         """Start recording, and see to it that a fork and the program's end find nothing of ours."""
-        progress.hide()
+        progress.hide(is_hidden=True)
         LOGGER.disabled = True
         os.register_at_fork(after_in_child=self._fork_hook)
         atexit.register(self._at_exit)
@@ -163,6 +163,7 @@ class _Observation:
         atexit.unregister(self._at_exit)
         _take_back_fork_hooks(self._fork_hook, all_of_ours=not self._is_known)
         LOGGER.disabled = False
+        progress.hide(is_hidden=False)
         if not self._is_known:
             logging.root.manager.loggerDict.pop(LOGGER.name, None)
 

@@ -16,7 +16,7 @@ PROC = Path("/proc")
 OURS = f"{sys.version_info[0]}.{sys.version_info[1]}{sys.abiflags if hasattr(sys, 'abiflags') else ''}"
 _IN_NAME = re.compile(r"(?:lib)?python(\d+\.\d+[a-z]*)(?:\.so[.\d]*)?\Z")
 _EXTENSION = re.compile(r"\.cpython-3(\d+)([a-z]*)-[^/]*\.so\Z")
-_LIBC = re.compile(r"(libc[-.\d]*\.so[.\d]*|ld-musl-[^/]*)\Z")
+_LIBC = re.compile(r"/(libc\.so\.\d+|libc-[\d.]+\.so|(ld-|libc\.)musl-[^/]*)\Z")
 _NAMESPACES = {"pid": "process", "mnt": "file system", "user": "user"}
 _GONE = " (deleted)"
 

@@ -70,7 +70,7 @@ def running(text: str, folder: Path, *arguments: str) -> Iterator[Running]:
     environ["PYTHONHASHSEED"] = "0"
     if "import phaseprof" in text:
         environ["PYTHONPATH"] = SOURCE
-    command = [sys.executable, script.name, str(folder), *arguments]
+    command = [sys.executable, "-W", "error", script.name, str(folder), *arguments]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ,
         cwd=folder.parent,

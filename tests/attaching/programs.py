@@ -124,6 +124,47 @@ what_is_there()
 '''
 )
 
+# The main thread sleeps in the system; what it says is what it would have said.
+ASLEEP = (
+    COMMON
+    + """
+import asyncio, select, socket, subprocess
+
+T = 10.0
+here, there = socket.socketpair()
+here.settimeout(T)
+
+def receive():
+    try:
+        return here.recv(1)
+    except TimeoutError:
+        return "nothing came"
+
+CALLS = {
+    "sleep": lambda: time.sleep(T),
+    "lock": lambda: threading.Event().wait(T),
+    "select": lambda: select.select([here], [], [], T),
+    "receive": receive,
+    "asyncio": lambda: asyncio.run(asyncio.sleep(T, "slept")),
+    "child": lambda: subprocess.run(["sh", "-c", f"sleep {T}; echo hi"], capture_output=True).stdout,
+}
+began = time.monotonic()
+tell("ready")
+said = CALLS[sys.argv[2]]()
+print("result", said, time.monotonic() - began >= T)
+what_is_there()
+"""
+)
+
+# It has imported phaseprof, and profiles nothing: that stays as it is.
+ACQUAINTED = (
+    "import phaseprof\nfrom phaseprof.live import session\n"
+    + TRAINER
+    + """
+print("still", phaseprof.__version__, phaseprof.Profiler().enabled, "phaseprof.live.session" in sys.modules)
+"""
+)
+
 # One that ends while it is observed.
 SHORT = (
     COMMON

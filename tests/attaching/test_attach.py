@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from processes import SOURCE, Running, attach, attach_command, needs_attaching, running
-from programs import FORKING, IN_C, SHORT, THREADED, TRAINER, TYPING
+from programs import ACQUAINTED, ASLEEP, FORKING, IN_C, SHORT, THREADED, TRAINER, TYPING
 
 pytestmark = [needs_attaching, pytest.mark.slow]
 
@@ -97,6 +97,35 @@ def test_a_program_in_long_calls_of_libraries(tmp_path: Path) -> None:
 
     assert seen.returncode in (0, 3), seen.stdout + seen.stderr
     assert "result True" in out and "modules []" in out
+
+
+ASLEEP_IN = {
+    "sleep": "None", "lock": "False", "select": "([], [], [])", "receive": "nothing came", "asyncio": "slept",
+    "child": "b'hi\\n'",
+}  # fmt: skip
+
+
+def test_calls_that_sleep_in_the_system_sleep_on(tmp_path: Path) -> None:
+    with contextlib.ExitStack() as stack:
+        programs = {}
+        for name in ASLEEP_IN:
+            programs[name] = stack.enter_context(running(ASLEEP, tmp_path / name / "talk", name))
+            seen = attach(programs[name].process.pid, "--for", "1s", "--out", str(tmp_path / name / "run"))
+            assert seen.returncode in (0, 3), seen.stderr
+        said = {name: program.end() for name, program in programs.items()}
+
+    for name, result in ASLEEP_IN.items():
+        assert f"result {result} True\n" in said[name]
+        assert "threads ['MainThread']" in said[name] and "modules []" in said[name]
+
+
+def test_a_program_that_has_imported_phaseprof_keeps_it(tmp_path: Path) -> None:
+    with running(ACQUAINTED, tmp_path / "talk", "leak", "100", "0.03") as program:
+        seen = attach(program.process.pid, "--for", "2s", "--out", str(tmp_path / "run"))
+        out = program.end()
+
+    assert seen.returncode in (0, 1, 3), seen.stderr
+    assert out.endswith("True True\n") and "still" in out
 
 
 def test_twice_in_a_row(tmp_path: Path) -> None:
