@@ -91,7 +91,7 @@ def _sum_of(process: ProcessRun, device: str, parts: list[Share]) -> DeviceSum:
     in_tensors = sum(part.n_bytes for part in parts)
     allocated, reserved = (_last(process, f"{counter}/{name}_bytes") for name in ("allocated", "reserved"))
     if allocated is None or allocated < in_tensors:  # of the host, or the program let go of tensors since
-        return DeviceSum(device, tuple(parts), "tensors that Python can see")
+        return DeviceSum(device, tuple(parts), "in tensors that Python can see")
     parts = [*parts, Share(HIDDEN, allocated - in_tensors)]
     if reserved is None or reserved < allocated:
         return DeviceSum(device, tuple(parts), "allocated")

@@ -48,7 +48,7 @@ def test_the_parts_add_up_to_what_is_in_use_on_the_device() -> None:
     [
         ("free_bytes", "reserved by torch", 24 * GIB),
         ("reserved_bytes", "allocated", 20 * GIB),
-        ("allocated_bytes", "tensors that Python can see", 9 * GIB),
+        ("allocated_bytes", "in tensors that Python can see", 9 * GIB),
     ],
 )
 def test_what_was_not_read_is_not_in_the_sum(missing: str, total: str, n_bytes: int) -> None:
@@ -60,14 +60,14 @@ def test_what_was_not_read_is_not_in_the_sum(missing: str, total: str, n_bytes: 
 def test_tensors_that_died_before_the_counter_was_read_make_no_negative_part() -> None:
     found = parts({**COUNTERS, "allocated_bytes": 8.0 * GIB})
 
-    assert found["tensors that Python can see"] == 9 * GIB
+    assert found["in tensors that Python can see"] == 9 * GIB
     assert HIDDEN not in found
 
 
 def test_the_host_has_only_what_python_can_see() -> None:
     (device,) = build_devices(recorded({}, "cpu")).devices
 
-    assert (device.device, device.total_name) == ("cpu", "tensors that Python can see")
+    assert (device.device, device.total_name) == ("cpu", "in tensors that Python can see")
 
 
 def test_the_text_is_a_sum() -> None:

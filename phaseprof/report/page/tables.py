@@ -250,6 +250,7 @@ def places_table(process: ProcessRun) -> Html:
          format_signed_bytes(row.bytes),
          ", ".join(f"{n:+,} {short_name(name)}" for name, n, _ in row.direct[:2]) or row.type)
         for row in places.rows[:_PLACES]
+        if row.bytes
     ]  # fmt: skip
     said = f"Places where most came, generation {names.name(places.since)} to {names.name(places.g)}"
     return join(element("h3", said), table(("Place", "Came", "What"), rows, caption=said))
