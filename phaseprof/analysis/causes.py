@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from phaseprof.analysis.symptoms import Symptom
 from phaseprof.recording import format as fmt
-from phaseprof.records import GARBAGE, NO_ROOT, SOME_TIMES, without_numbers
+from phaseprof.records import COMPANIONS, GARBAGE, NO_ROOT, SOME_TIMES, without_numbers
 
 TENSORS = frozenset({"Tensor", "Parameter", "Buffer", "UntypedStorage"})
 # A type whose growth in number is known by a kind of its own.
@@ -55,9 +56,22 @@ def is_plumbing(name: str) -> bool:
     package = module.partition(".")[0]
     if package in IMPORTS:
         return True
+    if is_private(name):
+        return True
     if module and package not in STANDARD:
         return False
     return short in PLUMBING or short == "UntypedStorage" or GRAPH_NODE.search(short) is not None
+
+
+def is_private(name: str) -> bool:
+    """Whether a type is the standard library's own affair, which no program names, and no counter's companion.
+
+    >>> is_private("weakref._Info"), is_private("app._Info"), is_private("concurrent.futures.thread._WorkItem")
+    (True, False, False)
+    """
+    module, _, short = name.rpartition(".")
+    is_known = any(short in types for types in COMPANIONS.values())
+    return short.startswith("_") and module.partition(".")[0] in sys.stdlib_module_names and not is_known
 
 
 def carries(symptom: Symptom) -> bool:

@@ -12,7 +12,16 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from phaseprof.analysis.causes import CONTAINERS, GRAPH_NODE, KIND_OF_TYPE, MEMORY, TENSORS, is_plumbing, normalised
+from phaseprof.analysis.causes import (
+    CONTAINERS,
+    GRAPH_NODE,
+    KIND_OF_TYPE,
+    MEMORY,
+    TENSORS,
+    is_plumbing,
+    is_private,
+    normalised,
+)
 from phaseprof.analysis.garbage import comes_to_much, waits_for_long, what_piles_up
 from phaseprof.analysis.limits import FELT_BYTES, LOG_NEWS_BYTES, OWN_BYTES, Horizon
 from phaseprof.analysis.naming import PLAIN_ITEMS, advise, summarise
@@ -509,14 +518,19 @@ def name_growth(place: fmt.Place) -> tuple[str, str, str]:
 
 
 def _subject(place: fmt.Place) -> str:
-    """The type directly in the place that brought most, else what of it tells most, else that of the place itself."""
+    """The type directly in the place that brought most, else what of it tells most, else that of the place itself.
+
+    Example: a private type of the standard library gives way to the objects that each of them has, whatever these hold.
+    """
     if place.direct and not is_plumbing(place.direct[0][0]):
         return place.direct[0][0]
     if place.steps and place.steps[0] == UNREACHABLE and place.inside:
         return what_piles_up(place.inside)[0]
     telling = [row for row in place.inside if not is_plumbing(row[0]) and _is_in_most(place, row)]
     if telling:
-        return telling[0][0]
+        is_hidden = bool(place.direct) and is_private(place.direct[0][0])
+        objects = [name for name, _, _ in telling if is_hidden and _short(name) not in KIND_OF_TYPE]
+        return next(iter(objects), telling[0][0])
     return place.direct[0][0] if place.direct else place.type
 
 

@@ -196,7 +196,9 @@ class Inspector:
                 return
         before = self._budget.spent_ns["recording"]
         with self._budget.spending("recording"):
+            self._own_memory.begin()
             self._recorder.fold()
+            self._own_memory.looked()
         self._folded_at, self._folding_ns = now, self._budget.spent_ns["recording"] - before
 
     def _look_for_suspects(self, generation: int, now: int) -> None:

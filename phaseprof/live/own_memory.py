@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from phaseprof.live.families import Reader
 
@@ -31,11 +31,17 @@ class OwnMemory:
         for metric, value in self._read.items():
             figures[metric] = value - self._own[metric]
 
+    def begin(self) -> None:
+        """What comes from now on is ours, until ``looked``."""
+        self._read = self._now(MOST)
+
     def looked(self) -> None:
         """Looks were made since: what came, less what they gave back, is theirs."""
-        for metric, before in self._read.items():
-            reader = self._reader_of(metric)
-            now = None if reader is None else reader()
-            if now is not None:
-                self._own[metric] = min(max(0.0, self._own[metric] + now - before), MOST[metric])
+        for metric, now in self._now(self._read).items():
+            self._own[metric] = min(max(0.0, self._own[metric] + now - self._read[metric]), MOST[metric])
         self._read = {}
+
+    def _now(self, metrics: Iterable[str]) -> dict[str, float]:
+        readers = ((metric, self._reader_of(metric)) for metric in metrics)
+        values = {metric: reader() for metric, reader in readers if reader is not None}
+        return {metric: value for metric, value in values.items() if value is not None}

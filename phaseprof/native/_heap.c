@@ -988,7 +988,8 @@ make_kind(const Types *types, Kind *kind, PyTypeObject *type)
     kind->treatment = (uint8_t)treatment_of(types, type);
     kind->is_followed = PyType_IS_GC(type) && type->tp_traverse != NULL;
     kind->is_merged = kind->treatment == CLASS || type == &PyCFunction_Type || type->tp_descr_get != NULL;
-    kind->is_container = type == &PyList_Type || type == &PyTuple_Type || type == &PySet_Type ||
+    /* A class that a class has in a registry is no link of a chain. */
+    kind->is_container = kind->treatment == CLASS || type == &PyList_Type || type == &PyTuple_Type || type == &PySet_Type ||
                          type == &PyFrozenSet_Type || type == types->deque || type == &PyDict_Type ||
                          type == types->ordered_dict || type == types->default_dict;
     kind->has_attributes = kind->treatment != MODULE && kind->treatment != CLASS &&

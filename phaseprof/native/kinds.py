@@ -45,7 +45,8 @@ class Kind(NamedTuple):
         treatment: how its objects are placed and followed.
         is_merged: classes, functions and other descriptors, of which a namespace holds hundreds: all are at one
             position.
-        is_container: a chain of them is one place only when it has gone on for a while.
+        is_container: a chain of them is one place only when it has gone on for a while; a class that another has in a
+            registry is no link of a chain either.
         has_attributes: instances have a dict, or room for one.
         is_followed: the collector can be asked what they refer to.
         is_measured: another probe says what memory stands behind them.
@@ -127,7 +128,7 @@ class Kinds:
             hash=text_hash(name),
             treatment=treatment,
             is_merged=treatment is Treatment.CLASS or _is_descriptor(cls, bases),
-            is_container=_is_any(cls, _CONTAINERS),
+            is_container=treatment is Treatment.CLASS or _is_any(cls, _CONTAINERS),
             has_attributes=treatment not in (Treatment.MODULE, Treatment.CLASS)
             and holds_attributes(cls)
             and self._reads_attributes,

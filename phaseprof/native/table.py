@@ -71,8 +71,8 @@ class PlaceTable:
     - else which of the references it is (from the 32nd on, one).
 
     A path that goes on through the same type at the same position as up to four steps above stays at that place: a
-    linked list is one place, and so is a chain of closures; of builtin containers it does so only from the third level
-    on.  Places compare within a process and those forked from it.
+    linked list is one place, and so is a chain of closures; of builtin containers and classes it does so only from the
+    third level on.  Places compare within a process and those forked from it.
 
     Rows stand in the order in which their first object was reached: a parent before its children.
 

@@ -57,6 +57,22 @@ def test_what_came_is_named_by_what_lies_directly_there_unless_that_only_carries
     assert name_growth(given)[:2] == (kind, subject)
 
 
+@pytest.mark.parametrize(
+    ("direct", "inside", "subject"),
+    [
+        ("weakref._Info", (("numpy.ndarray", 10, 9 * MIB), ("app.Episode", 10, 480)), "Episode"),
+        ("weakref._Info", (("numpy.ndarray", 10, 9 * MIB),), "ndarray"),
+        ("weakref._Info", (("weakref._Info", 10, 9 * MIB),), "list"),
+        ("app._Info", (("app.Episode", 10, 9 * MIB),), "_Info"),  # private, and the program's own
+        ("logging.Logger", (("app.Episode", 10, 9 * MIB),), "Logger"),
+    ],
+)
+def test_what_only_the_standard_library_names_gives_way_to_what_it_carries(
+    direct: str, inside: tuple[tuple[str, int, int], ...], subject: str
+) -> None:
+    assert name_growth(place(direct=((direct, 10, 9 * MIB),), inside=inside))[1] == subject
+
+
 def test_the_place_names_what_a_counter_shows() -> None:
     assert run(place()) == [("objects", "Rollout", *ROLLOUTS)]
 

@@ -45,6 +45,14 @@ def test_what_a_look_keeps_does_not_show(own: OwnMemory, allocator: Allocator) -
     assert recorded(own, allocator) == 1_007_000
 
 
+def test_what_folding_keeps_does_not_show(own: OwnMemory, allocator: Allocator) -> None:
+    own.begin()
+    allocator.in_use += 530_000
+    own.looked()
+
+    assert recorded(own, allocator) == 1_000_000
+
+
 def test_what_is_freed_of_the_programs_is_not_ours(own: OwnMemory, allocator: Allocator) -> None:
     recorded(own, allocator)
     allocator.in_use -= 400_000

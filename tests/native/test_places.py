@@ -459,6 +459,21 @@ def test_libraries_take_what_the_program_does_not_lead_to() -> None:
 
 
 @pytest.mark.usefixtures("small_heap")
+def test_classes_in_a_registry_lie_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A class that a class has in a dict is no link of a chain of classes: what grows is the dict."""
+    program = types.ModuleType("a_program")
+    program.Base = type("Base", (), {"__module__": "a_program", "registry": {}})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "a_program", program)
+    made = type(program.Base)
+    for name in ("One", "Two", "Three"):
+        program.Base.registry[name] = made(name, (), {"__module__": "a_program", "kept": [OfProgram()]})
+
+    n, path = paths(libraries=False)["OfProgram"]
+
+    assert (n, path.rpartition(" kept")[0].rpartition(" ")[0]) == (3, "a_program Base registry")
+
+
+@pytest.mark.usefixtures("small_heap")
 def test_what_an_outer_function_holds_lies_there_whatever_runs_within_it() -> None:
     def inner(kept: object) -> tuple[int, str]:
         assert kept
