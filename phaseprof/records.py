@@ -109,6 +109,23 @@ class Certainty:
 
 
 @dataclass(frozen=True)
+class Site:
+    """A line of the program that made some of what a finding is about.
+
+    Attributes:
+        file: path as the interpreter has it.
+        line: its number, from 1.
+        function: the function around it; empty where that is not known.
+        share: of what stayed of one traced phase, 0 to 1.
+    """
+
+    file: str
+    line: int
+    function: str
+    share: float
+
+
+@dataclass(frozen=True)
 class Finding:
     """What phaseprof claims about one cause of growth; the symptoms of one leak are one finding.
 
@@ -119,6 +136,7 @@ class Finding:
         subject: the type or named thing that grows; ``None`` where no type grows.
         holder: steps from the root that keeps the subject alive, nearest root first; empty if nothing in Python does.
         site: ``file:line`` of the allocation, where a recording knows it.
+        sites: the lines that made what grows, the one that made most first; empty where no phase was traced.
         metric: the series that voted.
         slope: growth per ``slope_unit``, robust; ``slope_low`` and ``slope_high`` bound it at 95 %.
         bytes_slope: growth in bytes a generation, where sizes were measured; 0 where they are not known.
@@ -152,6 +170,7 @@ class Finding:
     advice: str = ""
     evidence: tuple[Evidence, ...] = field(default=())
     certainty: Certainty = Certainty()
+    sites: tuple[Site, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the finding as JSON-ready data."""

@@ -56,6 +56,8 @@ class Truth:
     subject: the type (or named thing) that grows, e.g. ``Tensor``; ``None`` where no type grows.
     holder:  words that must all appear, in this order, in the holder path that a tool prints,
              e.g. ``("StatCollector", "losses")``; empty where nothing in Python holds it.
+    site:    functions of the case in which the memory that then stays is allocated, each with its class; a line in any
+             of them is right.  Empty where no line allocates it.
     """
 
     phase: str
@@ -64,6 +66,7 @@ class Truth:
     holder: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     subject_also: tuple[str, ...] = ()
+    site: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,13 +92,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a tool claims leaks.  A tool that cannot say a field leaves it empty."""
+    """What a tool claims leaks.  A tool that cannot say a field leaves it empty; ``site`` is ``file:line``."""
 
     phase: str = ""
     kind: str = ""
     subject: str = ""
     holder: str = ""
     detail: str = ""
+    site: str = ""
 
 
 def load_cases(package: str = "leakbench.cases") -> dict[str, Case]:

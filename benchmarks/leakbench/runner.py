@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from leakbench import Case, Finding, load_cases
-from leakbench.score import grade
+from leakbench.score import grade, is_whole
 
 TOOLS = ("phaseprof", "rss-slope", "objgraph", "tracemalloc", "pympler", "guppy", "null")
 FIRST_ASKED = 4  # generations; no tool can tell a trend from fewer
@@ -59,7 +59,7 @@ class Asker:
         findings = self.tool.findings()
         if findings:
             self.first.setdefault("first_detected", generations)
-        if findings and self.leaky and all(grade(self.case.truth, findings).values()):
+        if findings and self.leaky and is_whole(grade(self.case.truth, findings)):
             self.first.setdefault("first_whole", generations)
         self.seconds += time.perf_counter() - begin
 

@@ -14,6 +14,7 @@ HEADS = (
     "subject",
     "holder",
     "whole",
+    "site",
     "false alarms",
     "generations until right",
     "price",
@@ -60,6 +61,7 @@ def label(run: Mapping[str, Any]) -> str:
 def cells(run: Mapping[str, Any], null: Mapping[str, Any] | None) -> list[str]:
     score = run["score"]
     marks = [f"{score[mark]}/{score['leaky']}" for mark in ("detected", "phase", "kind", "subject", "holder", "whole")]
+    marks.append(f"{score['site']}/{score['has_site']}" if "has_site" in score else "not graded")
     alarms = f"{score['false_alarms']}/{score['healthy']}"
     return [label(run), *marks, alarms, until(run), price(run, null), str(score["errors"])]
 

@@ -15,6 +15,7 @@ from phaseprof.analysis.counters import counter_causes, explained_memory, is_exp
 from phaseprof.analysis.expectations import broken_expectations, expectation_finding
 from phaseprof.analysis.garbage import is_sawtooth
 from phaseprof.analysis.limits import FELT_BYTES, OWN_BYTES, Horizon
+from phaseprof.analysis.made import with_sites
 from phaseprof.analysis.naming import (
     ALLOCATED,
     ITEM_BYTES,
@@ -91,7 +92,7 @@ def find_leaks(
     every = [*counted, *leaks, *broken, *tracked, *rest]
     every += find_slowdown(process, symptoms, every)
     ranked = sorted(_without_doubles(every), key=_rank)[:MOST_FINDINGS]
-    return by_the_clock(process, tuple(with_certainty(process, finding) for finding in ranked))
+    return by_the_clock(process, tuple(with_sites(process, with_certainty(process, finding)) for finding in ranked))
 
 
 def _is_followed(symptom: Symptom) -> bool:

@@ -19,6 +19,7 @@ from phaseprof.live.references import References
 from phaseprof.live.settings import Settings
 from phaseprof.live.sizing import TrackedSizes
 from phaseprof.live.suspects import AT, Suspects
+from phaseprof.live.tracing import LineTracer
 from phaseprof.live.tracking import TrackList
 from phaseprof.live.trial_trim import try_trim
 from phaseprof.live.visits import SHORTEST_NS
@@ -111,6 +112,7 @@ class Inspector:
         self.suspects = Suspects(recorder, self.escalation, self._sources, budget)
         self._own_memory = OwnMemory(self.suspects.reader_of)
         self.places = PlaceWatch(recorder, budget, self.suspects)
+        self.lines = LineTracer(recorder, budget, self.places, lambda: watches.has_broken or self.suspects.is_any())
         self._gc = GcWatch()
         self._counts: dict[str, int] = {}
         self._packages: set[str] = set()
@@ -172,6 +174,7 @@ class Inspector:
             self._last_done[job] = generation
             self._done_at[job] = self._clock()
         self.escalation.at_generation_end(generation)
+        self.lines.at_generation_end(generation)
         self._note_skipped()
         self._look_for_suspects(generation, began)
         if self._budget.looks_ns - looks_ns >= LOOKED_NS:
@@ -578,6 +581,7 @@ class Inspector:
 
     def abandon(self) -> None:
         """In a forked child: forget the parent's state without touching its files."""
+        self.lines.stop()
         self.places.abandon()
         self._gc.close()
         for probe in self._probes:

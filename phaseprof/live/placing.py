@@ -158,6 +158,10 @@ class PlaceWatch:
         recorder: takes the records.
         budget: admits each look.
         suspects: know whether memory in use rises by enough.
+
+    Attributes:
+        grown: what came at each place by the newest look that was compared, the heaviest first.
+        grown_libraries: whether that look was at all of the heap.
     """
 
     def __init__(self, recorder: Recorder, budget: Budget, suspects: Suspects) -> None:
@@ -167,6 +171,8 @@ class PlaceWatch:
         self._whole = _Looks(libraries=True, budget=budget, n_blocks=suspects.n_blocks)
         self._part = _Looks(libraries=False, budget=budget, n_blocks=suspects.n_blocks)
         self._was_urgent = self._is_explained = self._has_compared = False
+        self.grown: dict[int, fmt.Place] = {}
+        self.grown_libraries = True
 
     @property
     def has_looked(self) -> bool:
@@ -213,6 +219,11 @@ class PlaceWatch:
         """Forget all tables."""
         self._whole.forget()
         self._part.forget()
+
+    def look_ns(self, *, libraries: bool) -> int:
+        """What one walk over all of the heap, or the program's part of it, is expected to take."""
+        looks = self._whole if libraries else self._part
+        return round(looks.cost_ns() / (_COMPARED if looks.kept else 1.0))
 
     def cost_ns(self) -> int:
         """What the look at the end is expected to take."""
@@ -271,6 +282,9 @@ class PlaceWatch:
         named = {growth.place for growth in grown} | {node.place for node in nodes[1:]} - table.roots.keys()
         steps = resolve(named if keeper is None else named | {keeper}, libraries=looks.libraries)
         rows = [_row(growth, steps.get(growth.place, ())) for growth in grown]
+        if before is not None:
+            self.grown = {growth.place: row for growth, row in zip(grown, rows, strict=True)}
+            self.grown_libraries = looks.libraries
         if keeper is not None and keeper in steps:
             n_graphs = int(table.n_graph[table.place == keeper].sum())
             rows.append(fmt.Place(in_words(steps[keeper]), "torch.Tensor", n_graphs, 0, n_graphs, [], []))

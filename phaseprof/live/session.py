@@ -227,7 +227,7 @@ class Session:
         is_timed = self.pace.n_points % TIMED_EVERY == 0
         began, looked = self._cpu_clock() if is_timed else 0, self.budget.took_ns
         self.recorder.point(number, edge, items, 0 if is_timed else now)
-        self.following.at_boundary(owner, is_outermost=around is self._outside)
+        self.following.at_boundary(owner, is_outermost=around is self._outside, number=number, edge=edge)
         if is_timed:
             self.pace.timed(self._cpu_clock() - began - (self.budget.took_ns - looked))
 

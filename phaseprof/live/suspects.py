@@ -108,6 +108,10 @@ class Suspects:
             for metric, least in ALLOCATORS.items()
         )
 
+    def is_any(self) -> bool:
+        """Whether something may leak as far as the counters tell; without a bound, nothing is lost by asking."""
+        return self._budget.share is None or self.is_urgent() or any(map(self.rises, COUNTED))
+
     def _seconds_each(self) -> float:
         """How long a generation has taken so far, on average."""
         return (self._clock() - self._began) / 1e9 / max(1, self._recorder.generation + 1)

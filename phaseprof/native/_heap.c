@@ -1051,7 +1051,7 @@ typedef struct {
 typedef struct {
     int64_t bytes;
     uint32_t node; /* the one with most own bytes, NONE where there is none yet */
-    uint32_t is_wanted;
+    uint32_t wanted; /* 1 + the number of the wanted place that the row is, or lies below where members are listed */
 } Example;
 
 typedef struct {
@@ -1090,7 +1090,7 @@ typedef struct {
     Kind *last_kind;
     Row *rows;
     Sum *sums;
-    Example *examples; /* where paths are wanted */
+    Example *examples; /* where paths or members are wanted */
     size_t n_rows, rows_room, sums_room, examples_room;
     Map row_of;
     Marks marks;
@@ -1112,6 +1112,9 @@ typedef struct {
     Py_ssize_t widest; /* own bytes of the largest container that is looked into; -1: any */
     const Set *known; /* what earlier parts of a sizing have met, NULL for none */
     Map wanted;
+    Objects members; /* what lies at the wanted places and below */
+    uint32_t *member_of; /* of each, the number of the wanted place */
+    size_t member_room, members_at_most; /* 0: none is listed */
     /* of the object that is being expanded */
     uint32_t row, node, ordinal, is_many;
     Attributes held;
@@ -1166,6 +1169,8 @@ walk_free(Walk *walk)
     FREE_ROOM(walk->foreign.objects, walk->foreign.room);
     FREE_ROOM(walk->sizes, walk->sizes_room);
     map_free(&walk->wanted);
+    FREE_ROOM(walk->members.objects, walk->members.room);
+    FREE_ROOM(walk->member_of, walk->member_room);
     free(walk);
 }
 
@@ -1226,19 +1231,46 @@ mixed(uint64_t value)
     return value ^ value >> 32;
 }
 
+/* Return which wanted place a new row is; where members are listed, what lies below one belongs to the nearest. */
+static uint32_t
+wanted_number(const Walk *walk, uint64_t place, uint32_t parent)
+{
+    const Entry *entry = map_find(&walk->wanted, place);
+    if (entry->key) {
+        return entry->value;
+    }
+    return walk->members_at_most && parent != NONE ? walk->examples[parent].wanted : 0;
+}
+
+static void
+list_member(Walk *walk, PyObject *object, uint32_t row)
+{
+    uint32_t number = walk->examples[row].wanted;
+    if (!number || walk->members.n >= walk->members_at_most) {
+        return;
+    }
+    if (make_room(&walk->member_of, walk->members.n, &walk->member_room, sizeof(uint32_t)) < 0 ||
+        put_object(&walk->members, object) < 0) {
+        walk->failed = 1;
+        return;
+    }
+    walk->member_of[walk->members.n - 1] = number - 1;
+}
+
 static uint32_t
 add_row(Walk *walk, uint64_t place, uint32_t parent, uint64_t position, uint64_t hash, uint32_t kind)
 {
     if (make_room(&walk->rows, walk->n_rows, &walk->rows_room, sizeof(Row)) < 0 ||
         make_room(&walk->sums, walk->n_rows, &walk->sums_room, sizeof(Sum)) < 0 ||
-        (walk->keeps_paths && make_room(&walk->examples, walk->n_rows, &walk->examples_room, sizeof(Example)) < 0)) {
+        ((walk->keeps_paths || walk->members_at_most) &&
+         make_room(&walk->examples, walk->n_rows, &walk->examples_room, sizeof(Example)) < 0)) {
         walk->failed = 1;
         return NONE;
     }
     walk->rows[walk->n_rows] = (Row){place, position, hash, parent, kind};
     walk->sums[walk->n_rows] = (Sum){0, 0};
-    if (walk->keeps_paths) {
-        walk->examples[walk->n_rows] = (Example){-1, NONE, map_find(&walk->wanted, place)->key != 0};
+    if (walk->keeps_paths || walk->members_at_most) {
+        walk->examples[walk->n_rows] = (Example){-1, NONE, wanted_number(walk, place, parent)};
     }
     return (uint32_t)walk->n_rows++;
 }
@@ -1394,7 +1426,7 @@ put_bytes(Walk *walk, PyObject *object, Py_ssize_t bytes, uint32_t row, uint32_t
     walk->sums[row].own_bytes += bytes;
     if (UNLIKELY(walk->keeps_paths) && node != NONE) {
         Example *example = &walk->examples[row];
-        if (example->is_wanted && bytes > example->bytes) {
+        if (example->wanted && bytes > example->bytes) {
             example->bytes = bytes;
             example->node = node;
         }
@@ -1562,6 +1594,9 @@ place_object(Walk *walk, const Placing *placing)
     uint32_t row = child_row(walk, placing->place, edge->row, edge->position, placing->kind);
     if (LIKELY(row != NONE)) {
         walk->sums[row].n_objects++;
+        if (UNLIKELY(walk->members_at_most)) {
+            list_member(walk, edge->object, row);
+        }
         queue_node(walk, edge->object, row, edge->node);
     }
 }
@@ -1700,6 +1735,9 @@ meet(Walk *walk, const Edge *edge)
         size_object(walk, object, kind, is_small);
     }
     else if (is_small) {
+        if (UNLIKELY(walk->members_at_most)) {
+            list_member(walk, object, edge->row);
+        }
         count_bytes(walk, kind, object, 0, edge->row, NONE);
     }
     else {
@@ -2807,7 +2845,7 @@ finish_paths(Walk *walk)
     Paths paths = {0};
     int failed = walk->failed;
     for (size_t i = 0; !failed && i < walk->n_rows; i++) {
-        if (walk->examples[i].is_wanted && walk->examples[i].node != NONE) {
+        if (walk->examples[i].wanted && walk->examples[i].node != NONE) {
             failed = add_path(walk, &paths, walk->rows[i].place, walk->examples[i].node) < 0;
         }
     }
@@ -2821,6 +2859,31 @@ finish_paths(Walk *walk)
     FREE_ROOM(paths.paths, paths.room);
     FREE_ROOM(paths.links.objects, paths.links.room);
     return answer;
+}
+
+/* Return ([object, ...], number of the wanted place of each). */
+static PyObject *
+finish_members(const Walk *walk)
+{
+    const Objects *members = &walk->members;
+    if (walk->failed) {
+        return PyErr_NoMemory();
+    }
+    for (size_t i = 0; i < members->n; i++) {
+        Py_INCREF(members->objects[i]);
+    }
+    PyObject *found = PyList_New((Py_ssize_t)members->n);
+    for (size_t i = 0; i < members->n; i++) {
+        if (found == NULL) {
+            Py_DECREF(members->objects[i]);
+        }
+        else {
+            PyList_SET_ITEM(found, (Py_ssize_t)i, members->objects[i]);
+        }
+    }
+    return found == NULL ? NULL
+                         : Py_BuildValue("(Ny#)", found, members->n ? (const char *)walk->member_of : "",
+                                         (Py_ssize_t)(members->n * sizeof(uint32_t)));
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -3121,7 +3184,7 @@ answer_places(Walk *walk)
 
 PyDoc_STRVAR(places_doc,
              "places(starts, places, library, is_left_out, folders, skip, containers, array, measured, trusted, ends, limit_s,\n"
-             "wanted)\n"
+             "wanted, members)\n"
              "--\n\n"
              "Walk the heap by place; see in_c.py, which calls it.\n\n"
              "starts: list of objects; places: uint64 numbers of them, as bytes; library: None, or the names of\n"
@@ -3129,7 +3192,8 @@ PyDoc_STRVAR(places_doc,
              "places and names are returned, too; is_left_out: those are not looked into, nor is what no root reaches;\n"
              "folders: where code of ours is, and what in it is not; skip: uint64 addresses, as bytes; ends: bytes of two\n"
              "numbers, for what C holds and what only rings hold, empty to leave both out; limit_s: of the thread's\n"
-             "processor time, 0 for none; wanted: None, or numbers of places, as bytes, to which paths are returned.");
+             "processor time, 0 for none; wanted: None, or numbers of places, as bytes, to which paths are returned;\n"
+             "members: 0, or how many of the objects at those places and below are returned instead.");
 
 /* Keys in the map of places of the last walk from all modules, and of the last from the program's alone; the next one
    will have about as many. */
@@ -3142,9 +3206,11 @@ heap_places(PyObject *self, PyObject *args)
     Py_buffer places, skip, ends, wanted;
     double limit_s;
     int is_left_out;
+    Py_ssize_t n_members;
     wanted.obj = NULL;
-    if (!PyArg_ParseTuple(args, "O!y*OpO!y*OOOOy*dz*", &PyList_Type, &starts, &places, &library, &is_left_out,
-                          &PyTuple_Type, &folders, &skip, &containers, &array, &measured, &trusted, &ends, &limit_s, &wanted)) {
+    if (!PyArg_ParseTuple(args, "O!y*OpO!y*OOOOy*dz*n", &PyList_Type, &starts, &places, &library, &is_left_out,
+                          &PyTuple_Type, &folders, &skip, &containers, &array, &measured, &trusted, &ends, &limit_s, &wanted,
+                          &n_members)) {
         return NULL;
     }
     Generation *generations = NULL;
@@ -3168,9 +3234,10 @@ heap_places(PyObject *self, PyObject *args)
     walk->types.leaves = is_whole ? library : NULL;
     walk->clock = CLOCK_THREAD_CPUTIME_ID; /* a look that others kept waiting is no longer one */
     walk->end = limit_s > 0 ? read_clock(walk->clock) + limit_s : 0;
-    walk->keeps_paths = wanted.buf != NULL;
+    walk->members_at_most = wanted.buf != NULL && n_members > 0 ? (size_t)n_members : 0;
+    walk->keeps_paths = wanted.buf != NULL && !walk->members_at_most;
     for (Py_ssize_t i = 0; wanted.buf != NULL && i < wanted.len / 8; i++) {
-        if (map_put(&walk->wanted, ((const uint64_t *)wanted.buf)[i], 1) < 0) {
+        if (map_put(&walk->wanted, ((const uint64_t *)wanted.buf)[i], 1 + (uint32_t)i) < 0) {
             PyErr_NoMemory();
             goto done;
         }
@@ -3198,7 +3265,10 @@ heap_places(PyObject *self, PyObject *args)
     if (ends.len == 16 && !is_left_out && !walk->is_partial && !walk->failed) {
         walk_left(walk, generations, ((const uint64_t *)ends.buf)[0], ((const uint64_t *)ends.buf)[1]);
     }
-    if (walk->keeps_paths) {
+    if (walk->members_at_most) {
+        answer = finish_members(walk);
+    }
+    else if (walk->keeps_paths) {
         ask_for_bytes(walk);
         answer = finish_paths(walk);
     }
@@ -4888,6 +4958,25 @@ heap_own(PyObject *self, PyObject *args)
     return answer;
 }
 
+PyDoc_STRVAR(trace_doc,
+             "trace(start, n_frames)\n--\n\n"
+             "Call tracemalloc's start, and leave what is allocated without the interpreter's lock as it was: a thread\n"
+             "that waits for the lock there when tracing stops would end the process (python/cpython#128679).");
+
+static PyObject *
+heap_trace(PyObject *self, PyObject *args)
+{
+    PyObject *start, *n_frames;
+    if (!PyArg_ParseTuple(args, "OO!", &start, &PyLong_Type, &n_frames)) {
+        return NULL;
+    }
+    PyMemAllocatorEx raw;
+    PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &raw);
+    PyObject *answer = PyObject_CallOneArg(start, n_frames);
+    PyMem_SetAllocator(PYMEM_DOMAIN_RAW, &raw);
+    return answer;
+}
+
 static PyMethodDef methods[] = {
 #ifdef PHASEPROF_FAILING_MALLOC
     {"fail_after", heap_fail_after, METH_O, "Refuse the n-th request for memory; -1: none."},
@@ -4904,12 +4993,13 @@ static PyMethodDef methods[] = {
     {"pick", heap_pick, METH_VARARGS, pick_doc},
     {"referrers", heap_referrers, METH_O, referrers_doc},
     {"holders", heap_holders, METH_VARARGS, holders_doc},
+    {"trace", heap_trace, METH_VARARGS, trace_doc},
     {"hidden_parents", heap_hidden_parents, METH_VARARGS, hidden_parents_doc},
     {NULL, NULL, 0, NULL},
 };
 
 /* To be raised, here and in extension.py, with each change of what a function takes or returns. */
-#define INTERFACE 5
+#define INTERFACE 6
 
 static int
 fill_module(PyObject *module)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, cast
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from phaseprof.native.array_layout import array_type
 from phaseprof.native.extension import CONTAINERS, Extension, addresses, limit_or_none
@@ -87,12 +87,23 @@ def resolve(
         found.clear()
 
 
+@uninterrupted
+def members(
+    module: Extension, named: Mapping[str, object] | None, wanted: Sequence[int], *, libraries: bool, most: int
+) -> tuple[list[Any], list[int]]:
+    """Hand out what lies at places; see ``places.members``."""
+    answer, _ = _walk(module, named, libraries, None, addresses(wanted), most)
+    found, numbers = cast("tuple[list[Any], bytes]", answer)
+    return found, [wanted[number] for number in memoryview(numbers).cast("I")]
+
+
 def _walk(
     module: Extension,
     named: Mapping[str, object] | None,
     libraries: bool,
     limit_s: float | None,
     wanted: bytes | None,
+    members: int = 0,
 ) -> tuple[tuple[object, ...], dict[int, Root]]:
     """Return what the extension says, and the roots by place."""
     roots = {} if named is None else {place_of(NAMED, name): Root(NAMED, name) for name in named}
@@ -104,7 +115,7 @@ def _walk(
     ends = addresses(place_of(*root) for root in _ENDS) if named is None else b""
     del skip
     try:
-        answer = module.places(*starts, *types, ends, limit_or_none(limit_s), wanted)
+        answer = module.places(*starts, *types, ends, limit_or_none(limit_s), wanted, members)
     finally:
         objects.clear()
     if named is not None:

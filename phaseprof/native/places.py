@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from phaseprof.native import in_c
 from phaseprof.native.extension import extension
@@ -18,7 +18,7 @@ from phaseprof.probes.uninterrupted import uninterrupted
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["PathStep", "PlaceTable", "Root", "read_places", "resolve"]
+__all__ = ["PathStep", "PlaceTable", "Root", "members", "read_places", "resolve"]
 
 
 def read_places(
@@ -74,6 +74,30 @@ def resolve(
     return in_c.resolve(module, roots, wanted, libraries=libraries, limit_s=limit_s)
 
 
+def members(
+    places: Collection[int], roots: Mapping[str, object] | None = None, *, libraries: bool = True, most: int = 1 << 20
+) -> tuple[list[Any], list[int]]:
+    """Hand out the objects that lie at places and below them; the caller is uninterrupted, and drops them at once.
+
+    Args:
+        places: of a table that was read in this process with the same roots.
+        roots: as given to ``read_places``.
+        libraries: as given to ``read_places``.
+        most: objects that are handed out, those met first.
+
+    Returns:
+        The objects, and the place of each: the nearest above it, or its own.  Text and numbers count with what holds
+        them, so they lie where that does.
+
+    Cost: that of ``read_places``.
+    """
+    wanted = sorted({int(place) for place in places})
+    module = extension()
+    if module is None:
+        return _members_in_python(roots, set(wanted), libraries, most)
+    return in_c.members(module, roots, wanted, libraries=libraries, most=most)
+
+
 @uninterrupted
 def _read_in_python(roots: Mapping[str, object] | None, libraries: bool, limit_s: float | None) -> PlaceTable:
     starts = find_starts(roots, libraries=libraries)
@@ -97,6 +121,21 @@ def _resolve_in_python(
     try:
         walk.run(starts)
         return {place: _steps(walk, node) for place, (_, node) in walk.examples.items()}
+    finally:
+        walk.close()
+        starts.clear()
+
+
+@uninterrupted
+def _members_in_python(
+    roots: Mapping[str, object] | None, wanted: set[int], libraries: bool, most: int
+) -> tuple[list[Any], list[int]]:
+    starts = find_starts(roots, libraries=libraries)
+    walk = Walk(_kinds(starts))
+    walk.wanted, walk.members_at_most = wanted, most
+    try:
+        walk.run(starts)
+        return list(walk.members), walk.member_of
     finally:
         walk.close()
         starts.clear()

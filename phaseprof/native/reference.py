@@ -53,6 +53,9 @@ class Walk:
         self.measured: list[tuple[object, int]] = []
         self.wanted: set[int] = set()
         self.examples: dict[int, tuple[int, Node]] = {}
+        self.members_at_most = 0  # objects at wanted places and below that are listed, where no paths are wanted
+        self.members: list[object] = []
+        self.member_of: list[int] = []
         self._kinds = kinds
         self._seen: set[int] = set()
         self._queue: deque[Node] = deque()
@@ -66,6 +69,7 @@ class Walk:
         self._put_off.clear()
         self.measured.clear()
         self.examples.clear()
+        self.members.clear()
 
     def run(self, starts: Starts) -> None:
         """Walk from the roots, in order of preference, and then through what none of them reaches if that is wanted."""
@@ -134,6 +138,7 @@ class Walk:
         self._seen.add(id(obj))
         self.n_met += 1
         if treatment is Treatment.SMALL or (treatment is Treatment.TEXT and len(cast("str", obj)) < SHORT):
+            self._list_member(obj, parent.row)
             self.rows.own_bytes[parent.row] += kind.own_bytes(obj)
             return
         self._place(obj, kind, position, parent)
@@ -148,8 +153,19 @@ class Walk:
     def _place(self, obj: object, kind: Kind, position: int, parent: Node) -> None:
         row = self.rows.child(parent.row, 0 if kind.is_merged else position, kind)
         self.rows.n_objects[row] += 1
+        self._list_member(obj, row)
         node = Node(obj, row, parent if self.wanted else None, position)
         self._queue.append(node)
+
+    def _list_member(self, obj: object, row: int) -> None:
+        """Keep an object that lies at a wanted place or below one, the nearest."""
+        if len(self.members) >= self.members_at_most:
+            return
+        while row >= 0 and self.rows.place[row] not in self.wanted:
+            row = self.rows.parent[row]
+        if row >= 0:
+            self.members.append(obj)
+            self.member_of.append(self.rows.place[row])
 
     def _expand(self, node: Node) -> Iterator[tuple[object, int]]:
         """Yield what an object refers to and at which position, and add its own bytes."""

@@ -261,6 +261,32 @@ class Places(_Record, tag="places"):
     libraries: bool = True
 
 
+class Site(msgspec.Struct, array_like=True):
+    """Objects that one line of the program has made, and that lay at one place when it was traced.
+
+    ``steps``: the path to the place; ``type`` of the objects; ``file`` and ``line`` of the innermost frame that is the
+    program's own, empty and 0 where that is not known; ``count`` of objects, ``bytes`` that they take themselves;
+    ``function`` around the line, empty where that is not known.
+    """
+
+    steps: list[Name]
+    type: Name
+    file: Name
+    line: Number
+    count: Count
+    bytes: Count
+    function: Name = ""
+
+
+class Sites(_Record, tag="sites"):
+    """Which lines made what lay at places that grow, the heaviest first; ``phase`` that was traced, empty for all."""
+
+    t: Time
+    g: Ordinal
+    phase: Name
+    rows: list[Site]
+
+
 class Large(_Record, tag="large"):
     """Large objects at one moment: rows of type name, bytes, holder, detail."""
 
@@ -345,7 +371,7 @@ class End(_Record, tag="end"):
 
 Record = Union[  # noqa: UP007 - evaluated at run time on Python 3.10
     Header, Label, Point, GenerationBegin, GenerationEnd, Metrics, Watch, Violation, Births, Holder, Collected, Places,
-    Large, SnapshotTaken, Cost, Note, Thread, Visits, Dying, Program, End,
+    Sites, Large, SnapshotTaken, Cost, Note, Thread, Visits, Dying, Program, End,
 ]  # fmt: skip
 
 encode = msgspec.json.Encoder().encode

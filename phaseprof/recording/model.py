@@ -80,6 +80,7 @@ class ProcessRun:
         self.holders: list[fmt.Holder] = []
         self.collected: list[fmt.Collected] = []
         self.looks: dict[bool, fmt.Places] = {}
+        self.sites: list[fmt.Sites] = []
         self.large: fmt.Large | None = None
         self.snapshots: list[fmt.SnapshotTaken] = []
         self.cost: fmt.Cost | None = None
@@ -243,6 +244,9 @@ class ProcessRun:
         """Whether a type, by its qualified name, is one of the program's own: none of a library, nor of Python."""
         return type_name.partition(".")[0] in self.packages and not is_own_name(type_name)
 
+    def _add_sites(self, record: fmt.Sites) -> None:
+        _append(self.sites, record)
+
     def _add_thread(self, record: fmt.Thread) -> None:
         """Let it wait in its place among the points: to fold for each would cost what thousands of points do."""
         self._pending.append(fmt.Point(record.t, -1, TAKEN_OVER, -1, ANY_STATM, th=record.th))
@@ -345,6 +349,7 @@ _KEEP: dict[type, Callable[[ProcessRun, Any], None]] = {
     fmt.GenerationEnd: ProcessRun._add_end, fmt.Note: ProcessRun._add_note, fmt.Thread: ProcessRun._add_thread,
     fmt.Visits: ProcessRun._add_visits, fmt.Cost: ProcessRun._add_cost, fmt.Dying: ProcessRun._add_dying,
     fmt.Program: ProcessRun._add_program,
+    fmt.Sites: ProcessRun._add_sites,
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
+from pathlib import PurePath
 from typing import get_args
 
 from phaseprof.analysis.answers import answer
@@ -22,6 +23,8 @@ from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 # Below this no verdict on a series means anything.
 LEAST_READINGS = 6
 _FIELD_WIDTH = 9
+# Lines that a text names; the JSON has all.
+_MOST_SITES = 3
 # Verdicts whose parts may be known more or less.
 _RISING = ("leak", "growing", "filling")
 _HEAD = ("verdict", "kind", "phase", "subject", "held by", "growth")
@@ -155,7 +158,21 @@ def _entry_lines(number: int, item: FindingEntry, style: Style) -> list[str]:
 def _facts(item: FindingEntry, style: Style) -> list[tuple[str, str]]:
     f = item.finding
     known = certainty_text(f.certainty) if f.verdict in _RISING else ""
-    return [("Made at", f.site or ""), ("To do", f.advice), ("Seen", evidence_text(f, style)), ("Known", known)]
+    return [("Made at", sites_text(f)), ("To do", f.advice), ("Seen", evidence_text(f, style)), ("Known", known)]
+
+
+def sites_text(finding: Finding) -> str:
+    """Write which lines made what grows: ``trainer.py:42 in collect (87 %)``; the line alone where no more is known."""
+    lines = [
+        f"{PurePath(site.file).name}:{site.line}" + (f" in {site.function}" if site.function else "")
+        + f" ({_percent(site.share)})"
+        for site in finding.sites[:_MOST_SITES]
+    ]
+    return ", ".join(lines) or finding.site or ""
+
+
+def _percent(share: float) -> str:
+    return f"{max(1, round(100 * share))} %"
 
 
 def certainty_text(certainty: Certainty) -> str:

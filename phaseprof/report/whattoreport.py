@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Evidence, Finding
 from phaseprof.report.access import count_generations, memory_point, series_of, short_name, value_at
-from phaseprof.report.findings import holder_lines, slope_text
+from phaseprof.report.findings import holder_lines, sites_text, slope_text
 from phaseprof.report.moments import Moment, list_moments
 from phaseprof.report.snapshot import SnapshotReport, report_moment
 from phaseprof.report.text import Report, Style, clean, count_text, entry, join, wrap
@@ -111,7 +111,7 @@ def _facts(leak: LeakLines, style: Style) -> list[tuple[str, str]]:
     facts.append(("Kind", f"{f.kind}, {f.verdict}"))
     if f.eta_s is not None:
         facts.append(("Limit", f"reached in {format_estimate(f.eta_s)} at this rate"))
-    return facts + ([("Allocated at", f.site)] if f.site else [])
+    return facts + ([("Made at", sites_text(f))] if f.site else [])
 
 
 def _leak_markdown(leak: LeakLines) -> list[str]:

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from phaseprof.native.extension import extension, missing_because, passes_in_python
-from phaseprof.native.places import PathStep, PlaceTable, read_places, resolve
+from phaseprof.native.places import PathStep, PlaceTable, members, read_places, resolve
 
 WHOLE_HEAP = {
     "test_what_only_a_ring_holds_is_unreachable",
@@ -509,3 +509,48 @@ def test_the_end_of_a_path_says_by_which_attribute_it_leads_to_its_like(obj: Spa
     steps = resolve([int(table.place[row])], {"root": [obj]})[int(table.place[row])]
 
     assert steps[-1].again == again
+
+
+# --- what lies at a place --------------------------------------------------------------------------------------------
+
+
+def place_of(table: PlaceTable, type_name: str) -> int:
+    row = next(i for i in range(len(table)) if table.types[table.type_index[i]] == type_name)
+    return int(table.place[row])
+
+
+def test_members_are_what_lies_at_a_place_and_below() -> None:
+    agent = Agent()
+    agent.history, agent.partner = [np.zeros(3), 1234.5, "text", [4321]], Slotted(2345.5, None)
+    place = place_of(read_places({"root": agent}), "list")
+
+    found, places = members([place], {"root": agent})
+
+    assert sorted(map(str, found)) == sorted(map(str, [agent.history, *agent.history, 4321]))
+    assert set(places) == {place}
+
+
+def test_a_member_belongs_to_the_nearest_place() -> None:
+    agent = Agent()
+    agent.history = [np.zeros(3), 1234.5]
+    table = read_places({"root": agent})
+    around, within = place_of(table, "list"), place_of(table, "numpy.ndarray")
+
+    found, places = members([within, around], {"root": agent})
+
+    assert {(type(obj), place) for obj, place in zip(found, places, strict=True)} == {
+        (list, around), (float, around), (np.ndarray, within),
+    }  # fmt: skip
+
+
+def test_so_many_members_are_handed_out_at_most() -> None:
+    agent = Agent()
+    agent.history = [object() for _ in range(50)]
+
+    found, places = members([place_of(read_places({"root": agent}), "list")], {"root": agent}, most=7)
+
+    assert (len(found), len(places)) == (7, 7)
+
+
+def test_nothing_lies_at_a_gone_place() -> None:
+    assert members([12345], {"root": [[]]}) == ([], [])

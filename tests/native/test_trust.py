@@ -124,9 +124,10 @@ def test_a_broken_type(broken: ModuleType, name: str) -> None:
     assert int(table.n_objects.sum()) >= 3
 
 
-def arguments(objects: list[object], *, wanted: bytes | None = None) -> tuple[object, ...]:
+def arguments(objects: list[object], *, wanted: bytes | None = None, members: int = 0) -> tuple[object, ...]:
     places = b"".join((i + 1).to_bytes(8, "little") for i in range(len(objects)))
-    return (objects, places, None, False, own.FOLDERS, b"", CONTAINERS, None, (), ("builtins",), b"", 0.0, wanted)
+    types = (CONTAINERS, None, (), ("builtins",))
+    return (objects, places, None, False, own.FOLDERS, b"", *types, b"", 0.0, wanted, members)
 
 
 def for_sizes(objects: list[object]) -> tuple[object, ...]:
@@ -145,6 +146,7 @@ def test_no_memory_at_any_moment(refusing: ModuleType) -> None:
     actions = (
         lambda: refusing.places(*arguments(nodes)),
         lambda: refusing.places(*arguments(nodes, wanted=whole[0])),
+        lambda: refusing.places(*arguments(nodes, wanted=whole[0], members=1000)),
         lambda: refusing.deep_size(*for_sizes(nodes)),
         lambda: refusing.learn(refusing.known(), bytes(range(1, 201)) * 400),
         refusing.census,
@@ -191,6 +193,7 @@ def call_many_times() -> None:
     def call_all() -> None:
         module.places(*arguments(objects))
         module.places(*arguments(objects, wanted=wanted))
+        module.places(*arguments(objects, wanted=wanted, members=1000))
         module.deep_size(*for_sizes(objects))
         module.learn(module.known(), b"12345678")
         module.look(*for_a_look(Node))

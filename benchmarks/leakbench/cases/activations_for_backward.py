@@ -49,7 +49,12 @@ CASE = Case(
     name="activations_for_backward",
     build=Trainer,
     truth=Truth(
-        phase="probe_policy", kind="tensors", subject="Tensor", holder=("SampleNorms", "activations"), also=("objects",)
+        phase="probe_policy",
+        kind="tensors",
+        subject="Tensor",
+        holder=("SampleNorms", "activations"),
+        also=("objects",),
+        site=("SampleNorms.capture",),
     ),
     source="meta-pytorch/opacus#176",
 )

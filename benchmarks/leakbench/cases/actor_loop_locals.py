@@ -51,6 +51,7 @@ CASE = Case(
         holder=("actor_loop", "history"),
         also=("arrays", "container"),
         subject_also=("ndarray", "list"),
+        site=("actor_loop", "Trajectory.__init__"),
     ),
     source="synthetic",
 )

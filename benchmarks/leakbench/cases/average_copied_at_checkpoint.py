@@ -53,7 +53,8 @@ CASE = Case(
     name="average_copied_at_checkpoint",
     build=Trainer,
     truth=Truth(
-        phase="checkpoint", kind="garbage", subject="Parameter", subject_also=("Tensor", "AveragedModel", "Linear")
+        phase="checkpoint", kind="garbage", subject="Parameter", subject_also=("Tensor", "AveragedModel", "Linear"),
+        site=("Trainer.generation",),
     ),
     source="lucidrains/ema-pytorch#35",
     generations=36,

@@ -65,6 +65,7 @@ CASE = Case(
         holder=("SampleIndex", "batches"),
         also=("objects", "container"),
         subject_also=("mmap", "list"),
+        site=("Trainer.generation", "SharedBatch.__init__"),
     ),
     source="pytorch/pytorch#11201, #973",
 )

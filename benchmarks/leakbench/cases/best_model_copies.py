@@ -50,6 +50,7 @@ CASE = Case(
         holder=("ModelSelection", "best_models"),
         also=("objects", "container"),
         subject_also=("Tensor", "Sequential", "Linear", "list"),
+        site=("Trainer.generation",),
     ),
     source="synthetic",
     generations=36,

@@ -51,6 +51,7 @@ CASE = Case(
         holder=("Policy", "features"),
         also=("arrays", "container"),
         subject_also=("ndarray",),
+        site=("Trainer.generation", "Policy.__init__"),
     ),
     source="getsentry/seer PR#2512; pytest-dev/pytest PR#9148; python/cpython#102618",
 )

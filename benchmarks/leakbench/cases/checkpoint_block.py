@@ -49,6 +49,7 @@ CASE = Case(
         holder=("Imagination", "rollouts"),
         also=("objects", "container"),
         subject_also=("list",),
+        site=("Trainer.generation",),
     ),
     source="synthetic",
 )

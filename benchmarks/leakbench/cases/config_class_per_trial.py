@@ -57,6 +57,7 @@ CASE = Case(
         holder=("ConfigFactory", "classes"),
         also=("container",),
         subject_also=("TrialConfig",),
+        site=("ConfigFactory.make",),
     ),
     source="567-labs/instructor#2603; pydantic/pydantic#11100, #3829",
 )

@@ -60,6 +60,7 @@ CASE = Case(
         holder=("GradientProbe", "contexts"),
         also=("tensors", "objects", "container"),
         subject_also=("Tensor", "list"),
+        site=("Trainer.generation", "Clip.forward"),
     ),
     source="synthetic",
 )

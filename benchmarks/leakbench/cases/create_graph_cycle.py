@@ -49,6 +49,7 @@ CASE = Case(
         phase="adapt",
         kind="autograd graph",
         also=("tensors", "objects"),
+        site=("MetaLearner.adapt", "MetaLearner.gradients"),
     ),
     source="pytorch/pytorch#4661; the documentation of torch.autograd.backward warns of it",
 )

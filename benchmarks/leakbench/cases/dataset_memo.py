@@ -58,6 +58,7 @@ CASE = Case(
         holder=("memo",),
         also=("container",),
         subject_also=("dict",),
+        site=("CropDataset.__getitem__",),
     ),
     source="msamogh/nonechucks#13",
 )

@@ -61,6 +61,7 @@ CASE = Case(
         holder=("Elite", "_latents"),
         also=("objects", "container"),
         subject_also=("dict",),
+        site=("Elite.latents",),
     ),
     source="synthetic",
 )

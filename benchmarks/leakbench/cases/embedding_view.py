@@ -53,6 +53,7 @@ CASE = Case(
         holder=("FeatureStore", "class_tokens"),
         also=("objects", "container"),
         subject_also=("list",),
+        site=("Trainer.generation",),
     ),
     source="ViCCo-Group/thingsvision PR#150; pytorch/pytorch#1995, #40157",
     generations=GENERATIONS,

@@ -52,6 +52,7 @@ CASE = Case(
         holder=("VideoWriter", "encoders"),
         also=("descriptors", "objects", "container"),
         subject_also=("BufferedWriter", "FileIO", "list"),
+        site=("VideoWriter.record",),
     ),
     source="synthetic",
     generations=20,

@@ -53,6 +53,7 @@ CASE = Case(
         holder=("Sampler", "policy_of"),
         also=("objects",),
         subject_also=("tuple", "str"),
+        site=("Sampler.begin",),
     ),
     source="ray-project/ray PR#15815 and #9964",
 )

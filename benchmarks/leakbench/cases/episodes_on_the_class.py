@@ -47,6 +47,7 @@ CASE = Case(
         holder=("SharedLog", "finished"),
         also=("arrays", "container"),
         subject_also=("ndarray", "list"),
+        site=("Trainer.generation", "Episode.__init__"),
     ),
     source="synthetic",
 )

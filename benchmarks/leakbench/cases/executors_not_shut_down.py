@@ -48,6 +48,7 @@ CASE = Case(
         holder=("HyperparameterSearch", "pools"),
         also=("objects",),
         subject_also=("ThreadPoolExecutor",),
+        site=("HyperparameterSearch.generation",),
     ),
     source="mem0ai/mem0#4586",
     generations=24,

@@ -60,6 +60,7 @@ CASE = Case(
         subject="RobotSimulator",
         also=("arrays",),
         subject_also=("ndarray", "Connection"),
+        site=("Trainer.generation", "RobotSimulator.__init__"),
     ),
     source="zauberzeug/rosys PR#443; ARM-software/devlib#676; duburcqa/jiminy#679",
 )

@@ -59,6 +59,7 @@ CASE = Case(
         holder=("ErrorLog", "errors"),
         also=("objects", "autograd graph"),
         subject_also=("FloatingPointError", "frame", "traceback"),
+        site=("Trainer.step",),
     ),
     source="pytorch/pytorch#10348, #27600",
 )

@@ -69,6 +69,7 @@ CASE = Case(
         holder=("FigureManager", "figures"),
         also=("arrays", "container"),
         subject_also=("ndarray", "Line", "dict"),
+        site=("FigureManager.new_figure", "Figure.__init__", "Figure.plot"),
     ),
     source="Clay-foundation/model PR#158; matplotlib/matplotlib#8519",
 )

@@ -45,6 +45,7 @@ CASE = Case(
         holder=("EpisodeArchive", "by_step"),
         also=("container", "objects"),
         subject_also=("tuple", "dict"),
+        site=("Trainer.generation",),
     ),
     source="synthetic",
 )

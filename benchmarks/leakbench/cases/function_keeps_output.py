@@ -65,6 +65,7 @@ CASE = Case(
         subject="Tensor",
         also=("autograd graph", "tensors"),
         subject_also=("KeptExp", "KeptExpBackward"),
+        site=("KeptExp.forward", "Trainer.generation"),
     ),
     source="pytorch/pytorch#25340, #5569; asappresearch/sru PR#171; dmlc/dgl PR#1060",
 )

@@ -46,6 +46,7 @@ CASE = Case(
         holder=("Breeder", "programs"),
         also=("arrays", "container"),
         subject_also=("ndarray", "list"),
+        site=("Program.child", "Breeder.generation"),
     ),
     source="trevorstephens/gplearn#5, PR#12, #89",
 )

@@ -48,6 +48,7 @@ CASE = Case(
         holder=("EpisodeBuffer", "episodes"),
         also=("container",),
         subject_also=("deque",),
+        site=("Trainer.play",),
     ),
     source="DeNA/HandyRL#189",
     generations=36,

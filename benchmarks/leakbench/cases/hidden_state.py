@@ -47,7 +47,8 @@ CASE = Case(
     name="hidden_state",
     build=Trainer,
     truth=Truth(
-        phase="rollout", kind="autograd graph", subject="Tensor", holder=("Agent", "hidden"), also=("tensors",)
+        phase="rollout", kind="autograd graph", subject="Tensor", holder=("Agent", "hidden"), also=("tensors",),
+        site=("Agent.act",),
     ),
     source="pytorch/pytorch#2198",
 )

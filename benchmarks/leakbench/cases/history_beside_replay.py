@@ -55,6 +55,7 @@ CASE = Case(
         holder=("RolloutStore", "history"),
         also=("arrays", "container"),
         subject_also=("ndarray",),
+        site=("Trainer.generation", "Rollout.__init__"),
     ),
     source="PrimeIntellect-ai/prime-rl PR#1936; openai/baselines PR#95",
 )

@@ -56,6 +56,7 @@ CASE = Case(
         holder=("Linear", "_forward_hooks"),
         also=("objects",),
         subject_also=("Benchmark",),
+        site=("Benchmark.record", "Trainer.generation"),
     ),
     source="fffasttime/MRFI PR#5; NeuroBench/neurobench#184",
     tags=("superlinear",),

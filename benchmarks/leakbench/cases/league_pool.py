@@ -59,6 +59,7 @@ CASE = Case(
         holder=("League", "opponents"),
         also=("tensors", "container"),
         subject_also=("Parameter", "Tensor", "Sequential", "list"),
+        site=("Trainer.generation", "Opponent.__init__"),
     ),
     source="synthetic",
 )

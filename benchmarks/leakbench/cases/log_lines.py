@@ -40,6 +40,7 @@ CASE = Case(
         holder=("RunLog", "lines"),
         also=("objects",),
         subject_also=("str",),
+        site=("Trainer.generation",),
     ),
     source="synthetic",
 )

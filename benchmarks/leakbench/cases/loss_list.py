@@ -42,6 +42,7 @@ CASE = Case(
         subject="Tensor",
         holder=("StatCollector", "losses"),
         also=("tensors", "objects"),
+        site=("Trainer.generation",),
     ),
     source="IBM/mi-prometheus#111; TRI-ML/packnet-sfm PR#51; pnnl/neuromancer PR#292",
 )

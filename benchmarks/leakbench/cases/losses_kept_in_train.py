@@ -57,6 +57,7 @@ CASE = Case(
         holder=("Trainer", "losses"),
         also=("objects", "container"),
         subject_also=("list",),
+        site=("EvolutionTrainer.train",),
     ),
     source="IBM/mi-prometheus#111; wandb/wandb#354",
     generations=40,

@@ -63,6 +63,7 @@ CASE = Case(
         holder=("PrecisionCurve", "predictions"),
         also=("objects", "container"),
         subject_also=("list",),
+        site=("Trainer.generation",),
     ),
     source="Lightning-AI/torchmetrics#3294; NRCan/geo-deep-learning#582",
 )

@@ -49,6 +49,7 @@ CASE = Case(
         holder=("PipelineSchedule", "outputs"),
         also=("autograd graph", "objects", "container"),
         subject_also=("dict", "list"),
+        site=("Trainer.generation",),
     ),
     source="verl-project/verl PR#7874",
 )

@@ -48,6 +48,8 @@ class Trainer:
 CASE = Case(
     name="native_workspaces",
     build=Trainer,
-    truth=Truth(phase="smooth", kind="native"),
+    truth=Truth(
+        phase="smooth", kind="native", site=("NativeLibrary.smooth",)
+    ),
     source="pytorch/pytorch#32596 (a primitive cache that grows with new shapes)",
 )

@@ -45,6 +45,7 @@ CASE = Case(
         holder=("FeatureExtractor", "features"),
         also=("container",),
         subject_also=("list",),
+        site=("Trainer.generation",),
     ),
     source="synthetic",
 )

@@ -73,6 +73,7 @@ CASE = Case(
         holder=("EnvRegistry", "environments"),
         also=("arrays", "container"),
         subject_also=("ndarray", "list"),
+        site=("EvolutionTrainer.fitness", "TradingEnvironment.__init__"),
     ),
     source="synthetic",
 )

@@ -59,6 +59,7 @@ CASE = Case(
         holder=("Adam", "state"),
         also=("objects", "container"),
         subject_also=("Parameter", "defaultdict"),
+        site=("PointCloud.densify",),
     ),
     source="graphdeco-inria/gaussian-splatting#897; pytorch/pytorch#42428",
 )

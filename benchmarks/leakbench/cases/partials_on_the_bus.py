@@ -55,6 +55,7 @@ CASE = Case(
         holder=("EventBus", "callbacks"),
         also=("arrays", "container"),
         subject_also=("partial", "method", "ndarray", "list"),
+        site=("Trainer.generation", "Run.__init__"),
     ),
     source="synthetic",
 )

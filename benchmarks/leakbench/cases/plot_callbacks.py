@@ -58,6 +58,7 @@ CASE = Case(
         holder=("Inspector", "callbacks"),
         also=("objects",),
         subject_also=("function", "cell"),
+        site=("Trainer.generation", "Trainer.heading"),
     ),
     source="cdtools-developers/cdtools PR#87",
 )

@@ -67,6 +67,7 @@ CASE = Case(
         holder=("HallOfFame", "members"),
         also=("tensors", "container"),
         subject_also=("Tensor", "Parameter", "Linear", "list"),
+        site=("DDPGAgent.mutated",),
     ),
     source="synthetic",
 )

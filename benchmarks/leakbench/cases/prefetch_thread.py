@@ -58,6 +58,7 @@ CASE = Case(
         holder=("Prefetcher", "ready"),
         also=("arrays", "container"),
         subject_also=("ndarray", "list"),
+        site=("Prefetcher.fill", "Window.__init__"),
     ),
     source="synthetic",
 )

@@ -62,6 +62,7 @@ CASE = Case(
         holder=("EloTable", "history"),
         also=("container", "objects"),
         subject_also=("dict",),
+        site=("EloTable.rate",),
     ),
     source="synthetic",
 )

@@ -41,6 +41,7 @@ CASE = Case(
         holder=("ScreenRecorder", "frames"),
         also=("objects",),
         subject_also=("bytearray",),
+        site=("Trainer.generation",),
     ),
     source="synthetic",
 )

@@ -42,6 +42,7 @@ CASE = Case(
         holder=("ReplayBuffer", "storage"),
         also=("arrays",),
         subject_also=("ndarray",),
+        site=("Trainer.generation", "Transition.__init__"),
     ),
     source="healthy: MishaLaskin/curl#10; leaky: PrimeIntellect-ai/prime-rl PR#1936",
 )

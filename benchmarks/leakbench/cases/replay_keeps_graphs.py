@@ -49,6 +49,7 @@ CASE = Case(
         holder=("ReplayBuffer", "states"),
         also=("tensors",),
         subject_also=("deque",),
+        site=("Trainer.generation",),
     ),
     source="synthetic",
 )

@@ -50,6 +50,8 @@ class Trainer:
 CASE = Case(
     name="segments_not_unlinked",
     build=Trainer,
-    truth=Truth(phase="load_batch", kind="shared memory"),
+    truth=Truth(
+        phase="load_batch", kind="shared memory", site=("SharedBatches.send",)
+    ),
     source="synthetic",
 )

@@ -58,6 +58,7 @@ CASE = Case(
         holder=("KernelCache", "kernels"),
         also=("objects", "container"),
         subject_also=("Kernel", "dict"),
+        site=("KernelCache.get", "Kernel.__init__"),
     ),
     source="jax-ml/jax#2072, #7930; mlaux1/rl-blox PR#157",
 )

@@ -50,6 +50,7 @@ CASE = Case(
         holder=("ResultTable", "final_states"),
         also=("container",),
         subject_also=("list",),
+        site=("Trainer.simulate",),
     ),
     source="numpy/numpy#19091",
     generations=GENERATIONS,

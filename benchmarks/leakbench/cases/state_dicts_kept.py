@@ -44,6 +44,7 @@ CASE = Case(
         holder=("CheckpointManager", "history"),
         also=("objects", "container"),
         subject_also=("OrderedDict", "dict", "deque"),
+        site=("Trainer.generation",),
     ),
     source="synthetic",
 )

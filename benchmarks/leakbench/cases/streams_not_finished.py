@@ -54,6 +54,7 @@ CASE = Case(
         holder=("Sampler", "streams"),
         also=("arrays", "container"),
         subject_also=("ndarray", "list"),
+        site=("Sampler.sample", "stream"),
     ),
     source="synthetic",
 )

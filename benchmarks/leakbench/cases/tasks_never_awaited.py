@@ -58,6 +58,7 @@ CASE = Case(
         holder=("Evaluator", "pending"),
         also=("arrays", "container"),
         subject_also=("coroutine", "ndarray", "set", "Event"),
+        site=("Evaluator.round", "Evaluator.play"),
     ),
     source="synthetic",
 )

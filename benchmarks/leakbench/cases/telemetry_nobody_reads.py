@@ -55,6 +55,7 @@ CASE = Case(
         holder=("buffer",),
         also=("objects", "container"),
         subject_also=("deque",),
+        site=("Trainer.generation",),
     ),
     source="synthetic",
 )

@@ -41,6 +41,7 @@ CASE = Case(
         holder=("Parameter", "_backward_hooks"),
         also=("objects", "container"),
         subject_also=("function", "cell", "OrderedDict", "dict"),
+        site=("Trainer.weigh",),
     ),
     source="synthetic",
 )

@@ -49,6 +49,7 @@ CASE = Case(
         holder=("Renderer", "scratch", "frames"),
         also=("container",),
         subject_also=("list",),
+        site=("Renderer.draw",),
     ),
     source="synthetic",
 )

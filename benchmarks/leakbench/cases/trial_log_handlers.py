@@ -49,6 +49,7 @@ CASE = Case(
         holder=("Logger", "handlers"),
         also=("objects", "container"),
         subject_also=("TextIOWrapper", "BufferedWriter", "FileIO", "list"),
+        site=("Study.open_log",),
     ),
     source="synthetic",
     tags=("count",),

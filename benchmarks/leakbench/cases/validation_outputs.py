@@ -49,6 +49,7 @@ CASE = Case(
         holder=("ValidationLoop", "outputs"),
         also=("objects", "container"),
         subject_also=("list",),
+        site=("Trainer.generation",),
     ),
     source="Lightning-AI/pytorch-lightning#5735, #1510",
 )

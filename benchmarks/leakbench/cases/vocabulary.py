@@ -45,7 +45,8 @@ CASE = Case(
     name="vocabulary",
     build=Trainer,
     truth=Truth(
-        phase="tokenize", kind="container", subject="dict", holder=("Vocabulary", "ids"), subject_also=("str",)
+        phase="tokenize", kind="container", subject="dict", holder=("Vocabulary", "ids"), subject_also=("str",),
+        site=("Vocabulary.encode", "Trainer.read_document"),
     ),
     source="explosion/spaCy#285, #5083; data-privacy-stack/presidio PR#2033",
 )

@@ -54,6 +54,7 @@ CASE = Case(
         holder=("Preloader", "pinned"),
         also=("arrays", "container"),
         subject_also=("ndarray", "deque"),
+        site=("Trainer.generation", "Embedding.__init__"),
     ),
     source="synthetic",
 )

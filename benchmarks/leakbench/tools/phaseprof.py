@@ -30,6 +30,7 @@ class Tool:
                 subject=f.subject or "",
                 holder=" ".join(f.holder),
                 detail=f.summary,
+                site=f.site or "",
             )
             for f in self.profiler.findings()
             if f.verdict == "leak"

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from phaseprof.records import Evidence, Finding
-from phaseprof.report.findings import FindingEntry, FindingsReport, certainty_text, rule_text, slope_text
+from phaseprof.report.findings import (
+    FindingEntry,
+    FindingsReport,
+    certainty_text,
+    rule_text,
+    sites_text,
+    slope_text,
+)
 from phaseprof.report.page.markup import Html, element, join
 from phaseprof.report.page.sparkline import sparkline
 from phaseprof.report.words import metric_words, reading
@@ -29,13 +36,18 @@ def findings_list(report: FindingsReport, *, prefix: str, sources: Mapping[str, 
     Args:
         report: the findings.
         prefix: leads every identifier.
-        sources: where phases are written, by their label.
+        sources: the lines around phases, by their label, and around what made what grows, by its site.
     """
     known = sources or {}
     return join(*(
-        _article(number, item, prefix, known.get(item.finding.phase or "", Html("")))
+        _article(number, item, prefix, _source_of(item.finding, known))
         for number, item in enumerate(report.entries, 1)
     ))  # fmt: skip
+
+
+def _source_of(finding: Finding, known: Mapping[str, Html]) -> Html:
+    """Return the lines around the one that made what grows, else around the phase."""
+    return known.get(finding.site or "") or known.get(finding.phase or "", Html(""))
 
 
 def _article(number: int, item: FindingEntry, prefix: str, source: Html) -> Html:
@@ -83,7 +95,7 @@ def _facts(item: FindingEntry) -> Html:
         ("Growth", slope_text(finding)),
         ("Since", "" if item.since is None else f"{finding.slope_unit.partition('/')[2] or 'generation'} {item.since}"),
         ("Memory ends in", "" if finding.eta_s is None else f"{format_estimate(finding.eta_s)} at this rate"),
-        ("Allocated at", finding.site or ""),
+        ("Made at", sites_text(finding)),
         ("Known", certainty_text(finding.certainty)),
     ]
     shown = [element("div", element("dt", name), element("dd", text)) for name, text in facts if text]

@@ -16,7 +16,7 @@ from phaseprof.report.page.layout import bullet_list, definition_list, section
 from phaseprof.report.page.limits import looked_at, not_looked_at
 from phaseprof.report.page.markup import Html, element, join
 from phaseprof.report.page.part import Part
-from phaseprof.report.page.source import sites_of, source_block
+from phaseprof.report.page.source import site_of, sites_of, source_block
 from phaseprof.report.page.trend import trend_chart
 from phaseprof.report.phases import build_phases
 from phaseprof.report.run import ProcessHeader, ProcessSection
@@ -103,11 +103,17 @@ class ProcessPart(Part):
         return section(self.prefix, "findings", "Findings", verdict, looked, found)
 
     def _sources(self, summary: SummaryReport) -> dict[str, Html]:
-        """Return where the phases that findings name are written."""
+        """Return where the phases that findings name are written, and what made what grows."""
         header, sites = self.process.header, sites_of(self.process)
         until = header.started_unix_s + self.report.header.duration_s if header else 0.0
         named = {entry.finding.phase for entry in summary.findings.entries}
-        return {name: source_block(site, until_unix_s=until) for name, site in sites.items() if name in named}
+        found = {name: source_block(site, until_unix_s=until) for name, site in sites.items() if name in named}
+        made = {entry.finding.site for entry in summary.findings.entries if entry.finding.sites}
+        for text in filter(None, made):
+            site = site_of(text)
+            if site is not None:
+                found[text] = source_block(site, until_unix_s=until, says="Made at")
+        return found
 
     def _counts(self, summary: SummaryReport) -> Html:
         counted = charts.count_charts(self.process, summary.counts)

@@ -61,16 +61,17 @@ def editor_link(site: Site) -> Html:
     return element("a", words, href=f"vscode://file{quote(site.file)}:{site.line}")
 
 
-def source_block(site: Site, *, until_unix_s: float) -> Html:
+def source_block(site: Site, *, until_unix_s: float, says: str = "Written at") -> Html:
     """Return the lines around a place in a program that opens at a click; where they cannot be read, the place alone.
 
     Args:
         site: the place.
         until_unix_s: when the recording ended: of a file that was changed later, it is said.
+        says: what leads the place.
     """
     lines = _lines_around(site)
     path = element("code", str(site), class_="path")
-    where = element("p", "Written at ", editor_link(site), " ", path, class_="site")
+    where = element("p", f"{says} ", editor_link(site), " ", path, class_="site")
     if not lines:
         return where
     changed = Path(site.file).stat().st_mtime > until_unix_s > 0

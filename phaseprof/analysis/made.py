@@ -1,0 +1,68 @@
+"""Which lines made what a finding is about, where a phase was traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, normalised
+from phaseprof.recording import format as fmt
+from phaseprof.recording.model import ProcessRun
+from phaseprof.records import GARBAGE, UNREACHABLE, Finding, Site
+
+# Lines that a finding names: those after them made little.
+_MOST, _LEAST_SHARE = 5, 0.01
+# A finding about these things says nothing of what was allocated.
+_NO_MEMORY = frozenset({"slowdown"})
+
+
+def with_sites(process: ProcessRun, finding: Finding) -> Finding:
+    """Fill in the lines that made what grows, the one that made most first, where they were looked up.
+
+    Their shares are of what the newest look found at the place and of the type that grows, by bytes.  What none of the
+    program's own lines has made counts, and is not named.
+    """
+    if finding.sites or finding.site is not None or finding.verdict in _NO_MEMORY:
+        return finding
+    rows = next((found for told in reversed(process.sites) if (found := _rows_of(finding, told.rows))), [])
+    total = sum(map(_weight, rows))
+    sums: dict[tuple[str, int, str], float] = {}
+    for row in rows:
+        key = (row.file, row.line, row.function)
+        sums[key] = sums.get(key, 0.0) + _weight(row) / total
+    sites = [Site(*key, round(share, 3)) for key, share in sums.items() if key[0] and share >= _LEAST_SHARE]
+    sites.sort(key=lambda site: (-site.share, site.file, site.line))
+    if not sites:
+        return finding
+    return replace(finding, site=f"{sites[0].file}:{sites[0].line}", sites=tuple(sites[:_MOST]))
+
+
+def _weight(row: fmt.Site) -> float:
+    return float(max(row.bytes, 1))
+
+
+def _rows_of(finding: Finding, rows: Sequence[fmt.Site]) -> list[fmt.Site]:
+    """Return what was made of a finding's subject where it is held, else wherever it was met."""
+    is_at = _is_at(finding)
+    here = [row for row in rows if is_at(row.steps)]
+    if finding.subject in CONTAINERS:  # what fills it
+        return here
+    return _of_subject(finding, here) or _of_subject(finding, [] if here else rows)
+
+
+def _of_subject(finding: Finding, rows: Sequence[fmt.Site]) -> list[fmt.Site]:
+    """Return what is of the subject's type, or of the same kind: a model's parameters are tensors."""
+    named = [row for row in rows if _short(row.type) == finding.subject]
+    kind = KIND_OF_TYPE.get(finding.subject or "", "")
+    return named or [row for row in rows if kind and KIND_OF_TYPE.get(_short(row.type)) == kind]
+
+
+def _is_at(finding: Finding) -> Callable[[Sequence[str]], bool]:
+    if finding.kind == GARBAGE:
+        return lambda steps: steps[:1] == [UNREACHABLE]
+    path = normalised(finding.holder)
+    return lambda steps: bool(path) and normalised(steps) == path
+
+
+def _short(name: str) -> str:
+    return name.rpartition(".")[2]

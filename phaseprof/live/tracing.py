@@ -1,0 +1,268 @@
+"""Traces allocations through one phase of one generation, to learn which lines make what stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from phaseprof.live.budget import Budget
+from phaseprof.live.collector import without_collections
+from phaseprof.live.placing import PlaceWatch
+from phaseprof.live.recorder import Recorder
+from phaseprof.probes.sites import FRAMES, Tracer, find_tracer, function_around, made_at, spare_numbers, start_tracing
+from phaseprof.recording import format as fmt
+from phaseprof.records import UNREACHABLE
+
+# Under these names it is charged: finding the lines, and what the phase took longer than it usually does.
+JOB, SLOWED = "lines", "tracing"
+# How often a phase is traced in a run, and how often for one place: first in the phase alone, then in whole
+# generations, since what a phase makes may be put where it stays by another, and does not come in each.
+_MOST_TURNS, _EACH = 8, 4
+# Ends of generations at which it may still be seen where what grows is born.
+_WAITS = 6
+# Generations between two that are traced, and those that a phase is waited for which does not come in each.
+_BETWEEN, _PATIENCE = 2, 24
+# Traced code takes twice its time at most, by what is expected; what took longer, and so much, is not traced again
+# under a budget.
+_SLOWER, _LEAST_SLOWED_NS = 2.0, 20_000_000
+# Places that brought less than this part of what came are no news; so many are asked about, and so many objects there.
+_PART, _MOST_PLACES, _MOST_OBJECTS = 0.02, 8, 1 << 20
+# Lines of one place that are recorded.
+_MOST_LINES = 12
+_ARRAYS, _STORAGES = "arrays_bytes", "storages"
+_MEMORY = ("malloc_in_use_bytes", "python_blocks")
+
+
+@dataclass
+class _Plan:
+    """What is to be traced: the places that are asked about, and the phase; ``None`` is a whole generation."""
+
+    places: dict[int, fmt.Place]
+    libraries: bool
+    phase: str | None
+    waited: int = 0
+
+
+class LineTracer:
+    """Learns from one visit of the guilty phase which lines made what has come to the places that grow.
+
+    Nothing is traced until places have grown and a leak is suspected; then one visit of the phase in which most of
+    that is born, or one generation where the phase is not known.  A program that traces itself is left as it is: its
+    traces are read.
+
+    Args:
+        recorder: takes what was found.
+        budget: admits it, and is charged what the phase took longer.
+        places: knows which places grew.
+        is_suspected: whether something leaks, as far as the counters tell.
+    """
+
+    def __init__(
+        self, recorder: Recorder, budget: Budget, places: PlaceWatch, is_suspected: Callable[[], bool]
+    ) -> None:
+        self._recorder = recorder
+        self._budget = budget
+        self._places = places
+        self._is_suspected = is_suspected
+        self._plan: _Plan | None = None
+        self._tracer: Tracer | None = None  # while it traces
+        self._is_ours = False
+        self._spares: list[float] = []
+        self._tried: dict[int, list[str | None]] = {}
+        self._known: set[int] = set()
+        self._n_turns = self._n_waits = self._next_at = 0
+        self._began_ns = self._took_ns = 0  # of what is traced
+        self._turn_began_ns = self._turn_began_cpu = 0
+        self._turn_ns = self._turn_cpu_ns = 0  # what a generation takes
+
+    # --- boundaries -------------------------------------------------------------------------------------------------
+
+    def begin(self) -> str | None:
+        """A generation begins that is recorded; return the phase of which a visit is to be recorded."""
+        self._turn_began_ns, self._turn_began_cpu = self._budget.clock(), self._budget.cpu_clock()
+        if self._plan is None:
+            return None
+        if self._plan.phase is None:
+            self._start()
+        return self._plan.phase
+
+    def enter(self) -> None:
+        """The phase begins."""
+        if self._plan is not None and self._tracer is None:
+            self._start()
+
+    def leave(self) -> None:
+        """The phase ends, and what it has made is looked at while the traces are there."""
+        if self._tracer is not None:
+            without_collections(self._finish)
+
+    def end(self) -> None:
+        """The generation ends."""
+        if self._tracer is not None:
+            without_collections(self._finish)
+        else:
+            self._take_turn()
+        if self._plan is not None:
+            self._plan.waited += 1
+            if self._plan.waited > _PATIENCE:  # the phase has not come: what is made elsewhere may be what stays
+                self._plan = None
+
+    def _take_turn(self) -> None:
+        """Take in what a generation takes that is not traced."""
+        if self._turn_began_ns:
+            ns, cpu_ns = self._budget.clock() - self._turn_began_ns, self._budget.cpu_clock() - self._turn_began_cpu
+            self._turn_ns = ns if not self._turn_ns else min(2 * self._turn_ns, (self._turn_ns + ns) // 2)
+            self._turn_cpu_ns = (self._turn_cpu_ns + cpu_ns) // 2 if self._turn_cpu_ns else cpu_ns
+            self._turn_began_ns = 0
+
+    def stop(self) -> None:
+        """Trace no more, whatever was begun: the recording ends, or goes on in a forked child."""
+        tracer, self._tracer, self._plan = self._tracer, None, None
+        if tracer is not None and self._is_ours and tracer.get_traceback_limit() == FRAMES:
+            tracer.stop()
+        self._spares = []
+
+    def _start(self) -> None:
+        tracer, why = find_tracer()
+        if tracer is None:
+            self._recorder.note(f"the lines that made what grows are not known: {why}")
+            self._plan, self._n_turns = None, _MOST_TURNS
+            return
+        self._is_ours = not tracer.is_tracing()
+        self._began_ns, self._took_ns = self._budget.clock(), self._budget.took_ns
+        self._tracer = tracer
+        if self._is_ours:
+            self._spares = spare_numbers()
+            start_tracing(tracer)
+
+    def _finish(self) -> None:
+        """Look up what lies at the places while the traces are there, and trace no more."""
+        tracer, plan = self._tracer, self._plan
+        if tracer is None or plan is None:
+            return
+        looks_ns = self._budget.took_ns - self._took_ns
+        slowed_ns = self._budget.clock() - self._began_ns - looks_ns - self._usual_ns(plan.phase)
+        try:
+            with self._budget.spending(JOB):
+                made = made_at(tracer, plan.places, libraries=plan.libraries, most=_MOST_OBJECTS)
+        finally:
+            self._turn_began_ns = 0
+            self.stop()
+        self._charge(plan, slowed_ns)
+        rows = [
+            fmt.Site(plan.places[one.place].steps, one.type_name, one.file, one.line, one.n_objects, one.n_bytes)
+            for one in made
+        ]
+        with self._budget.spending(JOB):
+            self._record(plan, rows)
+        self._known.update(one.place for one in made if one.file and one.type_name in _telling(plan.places[one.place]))
+
+    def _record(self, plan: _Plan, rows: list[fmt.Site]) -> None:
+        kept: list[fmt.Site] = []
+        told: dict[tuple[str, ...], int] = {}
+        for row in rows:
+            key = tuple(row.steps)
+            told[key] = told.get(key, 0) + 1
+            if told[key] <= _MOST_LINES:
+                row.function = function_around(row.file, row.line) if row.file else ""
+                kept.append(row)
+        if kept:
+            clock, generation = self._budget.clock(), self._recorder.generation
+            self._recorder.add(fmt.Sites(clock, generation, plan.phase or "", kept))
+
+    def _charge(self, plan: _Plan, slowed_ns: int) -> None:
+        if not self._is_ours:
+            return
+        self._budget.charge(SLOWED, max(0, slowed_ns))
+        if slowed_ns > max(_LEAST_SLOWED_NS, (_SLOWER - 1) * self._usual_ns(plan.phase)) and self._usual_ns(plan.phase):
+            if self._budget.share is not None:
+                self._n_turns = _MOST_TURNS
+            where = f"phase {plan.phase}" if plan.phase else "the generation"
+            times = 1 + slowed_ns / self._usual_ns(plan.phase)
+            self._recorder.note(f"to trace which lines allocate, {where} took {times:.1f} times as long, once")
+
+    # --- what is worth it -------------------------------------------------------------------------------------------
+
+    def at_generation_end(self, generation: int) -> None:
+        """Decide whether something is traced in the next generation."""
+        if self._plan is not None or self._n_turns >= _MOST_TURNS or generation < self._next_at:
+            return
+        wanted = self._unknown()
+        if not wanted or not self._is_suspected():
+            return
+        phase, is_sure = (None, True) if _is_dropped(wanted.values()) else self._guilty(wanted.values())
+        if not is_sure and self._n_waits < _WAITS:
+            self._n_waits += 1
+            return
+        if all(phase in self._tried.get(place, ()) for place in wanted):
+            phase = None
+        if not self._admits(phase):
+            return
+        for place in wanted:
+            self._tried.setdefault(place, []).append(phase)
+        self._plan = _Plan(wanted, self._places.grown_libraries, phase)
+        self._n_turns += 1
+        self._next_at = generation + _BETWEEN
+
+    def _unknown(self) -> dict[int, fmt.Place]:
+        """Return the places that brought most, of which no line is known."""
+        grown = self._places.grown
+        came = sum(row.bytes for row in grown.values())
+        wanted = {
+            place: row
+            for place, row in grown.items()
+            if row.bytes >= _PART * came and place not in self._known and len(self._tried.get(place, ())) < _EACH
+        }
+        return dict(list(wanted.items())[:_MOST_PLACES])
+
+    def _guilty(self, rows: Collection[fmt.Place]) -> tuple[str | None, bool]:
+        """Return the phase in which what came to the places was born, and whether it was followed itself.
+
+        Else it is the one in which memory rose most, or ``None``.
+        """
+        births = {record.subject: record.phases for record in self._recorder.model.births if record.phases}
+        types = [name for row in rows for name in _telling(row)]
+        for name in dict.fromkeys(types):
+            short = name.rpartition(".")[2]
+            filed = [f"watched/{short}", f"count/{name}"]
+            filed += [_STORAGES] if "Tensor" in short or short == "Parameter" else []
+            filed += [_ARRAYS] if short == "ndarray" else []
+            born = next((births[one] for one in filed if one in births), None)
+            if born is not None:
+                return _most(born), True
+        return next((_most(births[one]) for one in _MEMORY if one in births), None), False
+
+    def _admits(self, phase: str | None) -> bool:
+        """Whether the budget has room for what the phase takes longer, twice its time, and for the look."""
+        if self._budget.share is None:
+            return True
+        look_ns = self._places.look_ns(libraries=self._places.grown_libraries)
+        usual_ns = min(self._usual_ns(phase), self._turn_cpu_ns or self._turn_ns)
+        if not usual_ns or not self._budget.is_short(look_ns, JOB):
+            return False
+        if look_ns + (_SLOWER - 1) * usual_ns <= self._budget.room_ns():
+            return True
+        self._budget.skipped[JOB] += 1
+        return False
+
+    def _usual_ns(self, phase: str | None) -> int:
+        """What a visit of a phase, or a generation, takes on average; 0 if that is not known."""
+        if phase is None:
+            return self._turn_ns
+        totals = self._recorder.model.phases.get(phase)
+        return totals.ns // totals.timed if totals is not None and totals.timed else 0
+
+
+def _is_dropped(rows: Collection[fmt.Place]) -> bool:
+    """Whether what came is in rings that nothing leads to: while the phase runs, the program still has them."""
+    return any(row.steps[:1] == [UNREACHABLE] for row in rows)
+
+
+def _telling(row: fmt.Place) -> list[str]:
+    """Return the types that brought most to a place, and that of the place itself."""
+    return [*(part[0] for part in row.direct[:1]), *(part[0] for part in row.inside[:2]), row.type]
+
+
+def _most(phases: dict[str, list[float]]) -> str | None:
+    """Return the phase that bore most, by bytes and then by number."""
+    return max(phases, key=lambda phase: (phases[phase][1], phases[phase][0]), default=None)

@@ -1,0 +1,201 @@
+"""Which line made an object, as the interpreter's own tracer has seen it."""
+
+from __future__ import annotations
+
+import _tracemalloc
+import sys
+import sysconfig
+import weakref
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from phaseprof.native.extension import extension
+from phaseprof.native.places import read_places
+from phaseprof.probes import sites
+from phaseprof.probes.sites import (
+    Made,
+    Tracer,
+    find_tracer,
+    function_around,
+    is_programs,
+    made_at,
+    spare_numbers,
+    start_tracing,
+)
+
+HERE = __file__
+
+
+class Frame:
+    def __init__(self, pixels: object) -> None:
+        self.pixels = pixels
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.frames: list[object] = []
+
+
+KEPT = Recorder()
+
+
+@pytest.fixture
+def tracer() -> Iterator[Tracer]:
+    found, why = find_tracer()
+    if found is None or _tracemalloc.is_tracing():
+        pytest.skip(why or "something traces already")
+    KEPT.frames.clear()
+    KEPT.frames.append(object())
+    yield found
+    _tracemalloc.stop()
+    KEPT.frames.clear()
+
+
+def lines_of(tracer: Tracer, make: Callable[[], object]) -> list[Made]:
+    """Return what made the things that one call puts into the list of ``KEPT``."""
+    table = read_places({"kept": KEPT})
+    place = next(int(p) for p, kind in zip(table.place, table.type_index, strict=True) if table.types[kind] == "list")
+    spares = spare_numbers()
+    start_tracing(tracer)
+    KEPT.frames.append(make())
+    found = made_at(tracer, [place], {"kept": KEPT})
+    _tracemalloc.stop()
+    spares.clear()
+    return found
+
+
+def make_frame() -> Frame:
+    pixels = np.zeros(1000)  # line of the array
+    return Frame(pixels)  # line of the frame
+
+
+def make_numbers() -> list[float]:
+    return [n + 0.5 for n in range(500)]
+
+
+def line_with(text: str) -> int:
+    return next(n for n, line in enumerate(Path(HERE).read_text().splitlines(), 1) if line.endswith(text))
+
+
+def test_an_instance_an_array_and_their_lines(tracer: Tracer) -> None:
+    found = {row.type_name.rpartition(".")[2]: row for row in lines_of(tracer, make_frame)}
+
+    assert (found["ndarray"].file, found["ndarray"].line) == (HERE, line_with("# line of the array"))
+    assert found["ndarray"].n_bytes >= 8000
+    assert (found["Frame"].file, found["Frame"].line) == (HERE, line_with("# line of the frame"))
+    assert found["Frame"].n_objects == 1
+
+
+def test_numbers_that_count_with_their_list(tracer: Tracer) -> None:
+    found = {row.type_name: row for row in lines_of(tracer, make_numbers)}
+
+    assert (found["float"].n_objects, found["float"].file) == (500, HERE)
+    assert found["float"].line == line_with("for n in range(500)]")
+
+
+def test_what_was_there_before_has_no_line(tracer: Tracer) -> None:
+    before = make_frame()
+
+    assert not [row for row in lines_of(tracer, lambda: before) if "Frame" in row.type_name]
+
+
+def test_no_object_is_kept(tracer: Tracer) -> None:
+    lines_of(tracer, make_frame)
+    newest = KEPT.frames[-1]
+    alive = weakref.ref(newest)  # type: ignore[type-var]
+
+    KEPT.frames.clear()
+    del newest
+
+    assert alive() is None
+
+
+@pytest.mark.skipif("torch" not in sys.modules, reason="torch is not loaded in the base suite")
+def test_a_tensor_has_the_line_that_made_it(tracer: Tracer) -> None:
+    torch = pytest.importorskip("torch")
+    layer = torch.nn.Linear(4, 4)
+
+    def forward() -> object:
+        return layer(torch.zeros(50, 4))
+
+    found = {row.type_name.rpartition(".")[2]: row for row in lines_of(tracer, forward)}
+
+    assert found["Tensor"].file == HERE
+    assert found["Tensor"].n_bytes >= 50 * 4 * 4
+
+
+def test_threads_before_the_interpreter_was_mended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sites, "count_other_threads", lambda: 1)
+    assert extension() is None or find_tracer()[0] is not None
+    monkeypatch.setattr(sites, "extension", lambda: None)
+
+    found, why = find_tracer()
+
+    is_mended = sys.version_info >= (3, 13, 2) or (3, 12, 9) <= sys.version_info[:3] < (3, 13)
+    assert (found is None) == ("threads" in why) == (not is_mended)
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("/home/user/train.py", True),
+        ("<ipython-input-3-abc>", True),
+        ("<frozen importlib._bootstrap>", False),
+        ("<string>", False),
+        ("/venv/lib/python3.11/site-packages/torch/nn/modules/linear.py", False),
+        (f"{sysconfig.get_path('stdlib')}/copy.py", False),
+        (str(Path(sites.__file__)), False),
+        (str(Path(sites.__file__).parent.parent / "demo" / "trainer.py"), True),
+    ],
+)
+def test_which_code_is_the_programs(file: str, *, expected: bool) -> None:
+    assert is_programs(file) is expected
+
+
+SOURCE = '''
+LIMIT = 3
+
+class Trainer:
+    size = 2
+
+    @property
+    def batch(self):
+        return [
+            0.5,
+        ]
+
+    def train(self):
+        def step():
+            return 1
+        if LIMIT:
+            async def later():
+                return 2
+        return [lambda: 3]
+'''
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (2, "<module>"), (5, "<module>"), (7, "Trainer.batch"), (10, "Trainer.batch"), (15, "Trainer.train.step"),
+        (18, "Trainer.train.later"), (19, "Trainer.train"), (99, "<module>"),
+    ],
+)  # fmt: skip
+def test_the_function_around_a_line(tmp_path: Path, line: int, expected: str) -> None:
+    file = tmp_path / "program.py"
+    file.write_text(SOURCE)
+
+    assert function_around(str(file), line) == expected
+
+
+@pytest.mark.parametrize("content", [b"def broken(:", b"\x00", b"x = '\xff'", b"(" * 5000])
+def test_a_source_that_cannot_be_read_names_nothing(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "program.py"
+    file.write_bytes(content)
+
+    assert function_around(str(file), 1) == ""
+    assert function_around(str(tmp_path / "gone.py"), 1) == ""
+    assert function_around(str(tmp_path), 1) == ""
