@@ -50,7 +50,7 @@ def answer(process: ProcessRun, findings: Sequence[Finding]) -> Answer:
         return "too short"
     if not _was_looked_at(process):
         return "not judged"
-    if _is_open(process, sum(map(_told_bytes, findings))):
+    if is_open(process, findings):
         return "not judged"
     return "filling" if "filling" in verdicts else "no leak"
 
@@ -67,14 +67,14 @@ def _told_bytes(finding: Finding) -> float:
     return max(finding.bytes_slope, finding.slope if finding.slope_unit == "bytes/generation" else 0.0)
 
 
-def _is_open(process: ProcessRun, told: float) -> bool:
+def is_open(process: ProcessRun, findings: Sequence[Finding]) -> bool:
     """Whether something rises by what would be felt and might leak, but was read too seldom for a verdict.
 
     Args:
         process: the recording.
-        told: bytes a generation that findings account for.
+        findings: what was found in it, and accounts for growth.
     """
-    symptoms, horizon = find_symptoms(process), Horizon(process)
+    symptoms, horizon, told = find_symptoms(process), Horizon(process), sum(map(_told_bytes, findings))
     return _memory_is_open(process, symptoms, horizon, told) or any(
         _handles_are_open(symptoms[metric], process, horizon) for metric in HANDLES if metric in symptoms
     )

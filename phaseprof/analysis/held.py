@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import BLOCK_BYTES, OUTSIDE, UNREACHABLE
+from phaseprof.records import OUTSIDE, UNIT_BYTES, UNREACHABLE
 
 Memory = tuple[NDArray[np.float64], NDArray[np.float64]]  # generations, and bytes in each
 
@@ -79,7 +79,7 @@ def _memory(process: ProcessRun, at: str, before: int) -> Memory | None:
     """What both allocators gave out, before a generation."""
     known = [
         (np.array(series.generations), unit * np.array(series.values))
-        for metric, unit in (("malloc_in_use_bytes", 1.0), ("python_blocks", BLOCK_BYTES))
+        for metric, unit in UNIT_BYTES.items()
         if (series := process.series.get((at, metric))) is not None
     ]
     if not known:

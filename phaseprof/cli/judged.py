@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from phaseprof.analysis.answers import Answer, answer
+from phaseprof.analysis.answers import Answer, answer, is_open
 from phaseprof.analysis.expectations import broken_expectations, expectation_sentence
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.analysis.scale import load_and_reduce, load_large_run
@@ -51,6 +51,7 @@ class Judged:
     Attributes:
         findings: what was found.
         answer: what they come to.
+        is_open: whether that is not judged, since something rises that was read too seldom.
         broken: expectations that are broken at the end.
         missing: watched names that were never found, and why.
         n_readings: those of its longest series, samples aside.
@@ -60,6 +61,7 @@ class Judged:
 
     findings: tuple[Finding, ...]
     answer: Answer
+    is_open: bool
     broken: tuple[Broken, ...]
     missing: tuple[tuple[str, str], ...]
     n_readings: int
@@ -95,8 +97,10 @@ class JudgedRun:
         return tuple(one.rank for one in self._each)
 
     def answer(self) -> Answer:
-        """What the run answers: that of the process that tells most."""
+        """What the run answers: that of the process that tells most; one that may leak is not made good by others."""
         answers = {one.answer for one in self._each}
+        if "leak" not in answers and any(one.is_open for one in self._each):
+            return "not judged"
         return next((one for one in _ORDER if one in answers), "too short")
 
     def broken(self) -> tuple[Broken, ...]:
@@ -155,8 +159,9 @@ def judge_process(process: ProcessRun) -> tuple[Finding, ...]:
 
 def sum_up(process: ProcessRun, findings: tuple[Finding, ...]) -> Judged:
     """Return what is asked of a process whose findings are known."""
+    said = answer(process, findings)
     return Judged(
-        findings, answer(process, findings), tuple(_broken(process)),
+        findings, said, said == "not judged" and is_open(process, findings), tuple(_broken(process)),
         tuple((watch.name, watch.missing) for watch in process.watches.values() if watch.missing),
         _n_readings(process), is_imported(process), rank_row(process, findings),
     )  # fmt: skip

@@ -124,17 +124,6 @@ def running_frames() -> tuple[list[types.FrameType], list[int]]:
         del at
 
 
-def _namespaces_of(libraries: frozenset[str]) -> list[int]:
-    """Return the ids of modules that are left out, and of their namespaces."""
-    modules = [module for name, module in _modules().items() if _is_left_out(name, libraries)]
-    return [*map(id, modules), *map(id, map(_namespace_of, modules))]
-
-
-def _is_left_out(module: str, libraries: frozenset[str]) -> bool:
-    top = module.partition(".")[0]
-    return top == "phaseprof" or (top in libraries and top != _MAIN)
-
-
 def _ranked_modules(packages: frozenset[str]) -> tuple[list[Start], list[Start]]:
     """Return the program's modules, the main one first, and libraries': those come last, and of them ours."""
     ranked: list[list[Start]] = [[], [], [], []]

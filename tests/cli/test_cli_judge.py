@@ -14,8 +14,14 @@ from phaseprof.recording import format as fmt
 SECOND_NS = 1_000_000_000
 
 
-def record(folder: Path, turns: int, count: Callable[[int], int], *, expected: int | None = None, rank: int = 0) -> str:
-    """Write a recording in which ``count`` gives the number of Env objects at the end of each generation."""
+def record(
+    folder: Path, turns: int, count: Callable[[int], int], *, expected: int | None = None, rank: int = 0,
+    threads_every: int = 0,
+) -> str:  # fmt: skip
+    """Write a recording in which ``count`` gives the number of Env objects at the end of each generation.
+
+    There is one more thread in each, where ``threads_every`` says in how many generations they are read once.
+    """
     low, high = (-1, -1) if expected is None else (expected, expected)
     records: list[fmt.Record] = [
         fmt.Header(1, "0.1.0", pid=100 + rank, started_unix_s=0.0, started_ns=0, page_bytes=4096, rank=rank),
@@ -26,6 +32,8 @@ def record(folder: Path, turns: int, count: Callable[[int], int], *, expected: i
     for turn in range(turns):
         now, n = turn * SECOND_NS, count(turn)
         figures = {"watched/Env": n, "count/program.Env": n, "n_objects": 50_000 + n, "available_bytes": 8e9}
+        if threads_every and turn % threads_every == 0:
+            figures["threads"] = turn
         records += [
             fmt.GenerationBegin(now, turn, turn),
             fmt.Point(now + 1, 0, fmt.ENTER, turn, f"90000 {20_000 + 300 * n} 5000"),
@@ -97,6 +105,16 @@ def test_one_leaking_process_of_several_fails_the_run(tmp_path: Path, capsys: py
 
     assert main(["check", run]) == 1
     assert "rank 1, pid 101: leak: Env" in capsys.readouterr().out
+
+
+def test_one_process_that_may_leak_is_not_made_good_by_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record(tmp_path / "ranks", 12, lambda turn: 2, rank=0)
+    run = record(tmp_path / "ranks", 12, lambda turn: 2, rank=1, threads_every=4)
+
+    assert main(["check", run]) == 3
+    assert "NOT JUDGED" in capsys.readouterr().out
 
 
 def test_markdown_is_about_the_process_that_leaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
