@@ -288,6 +288,8 @@ class PlaceWatch:
         if keeper is not None and keeper in steps:
             n_graphs = int(table.n_graph[table.place == keeper].sum())
             rows.append(fmt.Place(in_words(steps[keeper]), "torch.Tensor", n_graphs, 0, n_graphs, [], []))
+            if before is not None:
+                self.grown.setdefault(keeper, rows[-1])
         heap = [_node(node, table.roots.get(node.place), steps.get(node.place, ())) for node in nodes]
         since, was_bytes = (generation, 0) if before is None else (before.generation, before.n_bytes)
         came = int(table.own_bytes.sum()) - was_bytes

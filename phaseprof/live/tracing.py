@@ -15,8 +15,8 @@ from phaseprof.records import UNREACHABLE
 
 # Under these names it is charged: finding the lines, and what the phase took longer than it usually does.
 JOB, SLOWED = "lines", "tracing"
-# How often a phase is traced in a run, and how often for one place: first in the phase alone, then in whole
-# generations, since what a phase makes may be put where it stays by another, and does not come in each.
+# How often a phase is traced in a run, and how often for one place: first in the phase alone, then in a whole
+# generation, since what a phase makes may be put where it stays by another, then in two, since that may come after it.
 _MOST_TURNS, _EACH = 8, 4
 # Ends of generations at which it may still be seen where what grows is born.
 _WAITS = 6
@@ -28,18 +28,19 @@ _SLOWER, _LEAST_SLOWED_NS = 2.0, 20_000_000
 # Places that brought less than this part of what came are no news; so many are asked about, and so many objects there.
 _PART, _MOST_PLACES, _MOST_OBJECTS = 0.02, 8, 1 << 20
 # Lines of one place that are recorded.
-_MOST_LINES = 12
+_MOST_LINES = 32
 _ARRAYS, _STORAGES = "arrays_bytes", "storages"
 _MEMORY = ("malloc_in_use_bytes", "python_blocks")
 
 
 @dataclass
 class _Plan:
-    """What is to be traced: the places that are asked about, and the phase; ``None`` is a whole generation."""
+    """What is to be traced: the places that are asked about, and the phase; ``None``: so many whole generations."""
 
     places: dict[int, fmt.Place]
     libraries: bool
     phase: str | None
+    turns: int = 1
     waited: int = 0
 
 
@@ -71,7 +72,7 @@ class LineTracer:
         self._tried: dict[int, list[str | None]] = {}
         self._known: set[int] = set()
         self._n_turns = self._n_waits = self._next_at = 0
-        self._began_ns = self._took_ns = 0  # of what is traced
+        self._began_ns = self._took_ns = self._n_traced = 0  # of what is traced
         self._turn_began_ns = self._turn_began_cpu = 0
         self._turn_ns = self._turn_cpu_ns = 0  # what a generation takes
 
@@ -82,7 +83,7 @@ class LineTracer:
         self._turn_began_ns, self._turn_began_cpu = self._budget.clock(), self._budget.cpu_clock()
         if self._plan is None:
             return None
-        if self._plan.phase is None:
+        if self._plan.phase is None and self._tracer is None:
             self._start()
         return self._plan.phase
 
@@ -98,7 +99,9 @@ class LineTracer:
 
     def end(self) -> None:
         """The generation ends."""
-        if self._tracer is not None:
+        if self._tracer is not None and self._plan is not None and self._plan.turns > 1:
+            self._plan.turns -= 1
+        elif self._tracer is not None:
             without_collections(self._finish)
         else:
             self._take_turn()
@@ -130,7 +133,7 @@ class LineTracer:
             return
         self._is_ours = not tracer.is_tracing()
         self._began_ns, self._took_ns = self._budget.clock(), self._budget.took_ns
-        self._tracer = tracer
+        self._tracer, self._n_traced = tracer, 0 if self._plan is None else self._plan.turns
         if self._is_ours:
             self._spares = spare_numbers()
             start_tracing(tracer)
@@ -141,21 +144,22 @@ class LineTracer:
         if tracer is None or plan is None:
             return
         looks_ns = self._budget.took_ns - self._took_ns
-        slowed_ns = self._budget.clock() - self._began_ns - looks_ns - self._usual_ns(plan.phase)
+        usual_ns = self._n_traced * self._usual_ns(plan.phase)
+        slowed_ns = self._budget.clock() - self._began_ns - looks_ns - usual_ns
         try:
             with self._budget.spending(JOB):
                 made = made_at(tracer, plan.places, libraries=plan.libraries, most=_MOST_OBJECTS)
         finally:
             self._turn_began_ns = 0
             self.stop()
-        self._charge(plan, slowed_ns)
+        self._charge(plan, slowed_ns, usual_ns)
         rows = [
             fmt.Site(plan.places[one.place].steps, one.type_name, one.file, one.line, one.n_objects, one.n_bytes)
             for one in made
         ]
         with self._budget.spending(JOB):
             self._record(plan, rows)
-        self._known.update(one.place for one in made if one.file and one.type_name in _telling(plan.places[one.place]))
+        self._known.update(one.place for one in made if one.file and one.type_name == _heaviest(plan.places[one.place]))
 
     def _record(self, plan: _Plan, rows: list[fmt.Site]) -> None:
         kept: list[fmt.Site] = []
@@ -170,15 +174,15 @@ class LineTracer:
             clock, generation = self._budget.clock(), self._recorder.generation
             self._recorder.add(fmt.Sites(clock, generation, plan.phase or "", kept))
 
-    def _charge(self, plan: _Plan, slowed_ns: int) -> None:
+    def _charge(self, plan: _Plan, slowed_ns: int, usual_ns: int) -> None:
         if not self._is_ours:
             return
         self._budget.charge(SLOWED, max(0, slowed_ns))
-        if slowed_ns > max(_LEAST_SLOWED_NS, (_SLOWER - 1) * self._usual_ns(plan.phase)) and self._usual_ns(plan.phase):
+        if usual_ns and slowed_ns > max(_LEAST_SLOWED_NS, (_SLOWER - 1) * usual_ns):
             if self._budget.share is not None:
                 self._n_turns = _MOST_TURNS
             where = f"phase {plan.phase}" if plan.phase else "the generation"
-            times = 1 + slowed_ns / self._usual_ns(plan.phase)
+            times = 1 + slowed_ns / usual_ns
             self._recorder.note(f"to trace which lines allocate, {where} took {times:.1f} times as long, once")
 
     # --- what is worth it -------------------------------------------------------------------------------------------
@@ -196,11 +200,12 @@ class LineTracer:
             return
         if all(phase in self._tried.get(place, ()) for place in wanted):
             phase = None
-        if not self._admits(phase):
+        turns = 1 if phase is not None or not any(None in self._tried.get(place, ()) for place in wanted) else 2
+        if not self._admits(phase, turns):
             return
         for place in wanted:
             self._tried.setdefault(place, []).append(phase)
-        self._plan = _Plan(wanted, self._places.grown_libraries, phase)
+        self._plan = _Plan(wanted, self._places.grown_libraries, phase, turns)
         self._n_turns += 1
         self._next_at = generation + _BETWEEN
 
@@ -211,7 +216,8 @@ class LineTracer:
         wanted = {
             place: row
             for place, row in grown.items()
-            if row.bytes >= _PART * came and place not in self._known and len(self._tried.get(place, ())) < _EACH
+            if place not in self._known and len(self._tried.get(place, ())) < _EACH
+            and (row.bytes >= _PART * came or (row.graphs and not row.bytes))
         }
         return dict(list(wanted.items())[:_MOST_PLACES])
 
@@ -232,12 +238,12 @@ class LineTracer:
                 return _most(born), True
         return next((_most(births[one]) for one in _MEMORY if one in births), None), False
 
-    def _admits(self, phase: str | None) -> bool:
+    def _admits(self, phase: str | None, turns: int) -> bool:
         """Whether the budget has room for what the phase takes longer, twice its time, and for the look."""
         if self._budget.share is None:
             return True
         look_ns = self._places.look_ns(libraries=self._places.grown_libraries)
-        usual_ns = min(self._usual_ns(phase), self._turn_cpu_ns or self._turn_ns)
+        usual_ns = turns * min(self._usual_ns(phase), self._turn_cpu_ns or self._turn_ns)
         if not usual_ns or not self._budget.is_short(look_ns, JOB):
             return False
         if look_ns + (_SLOWER - 1) * usual_ns <= self._budget.room_ns():
@@ -261,6 +267,11 @@ def _is_dropped(rows: Collection[fmt.Place]) -> bool:
 def _telling(row: fmt.Place) -> list[str]:
     """Return the types that brought most to a place, and that of the place itself."""
     return [*(part[0] for part in row.direct[:1]), *(part[0] for part in row.inside[:2]), row.type]
+
+
+def _heaviest(row: fmt.Place) -> str:
+    """Return the type that brought most bytes to a place."""
+    return row.inside[0][0] if row.inside else row.type
 
 
 def _most(phases: dict[str, list[float]]) -> str | None:

@@ -146,7 +146,7 @@ def made_at(
     try:
         # In one call in C: most of what lies there was made earlier, and has no trace.
         traces = list(map(_reader(tracer), found))
-        kept = [at for at, trace in enumerate(traces) if trace is not None]
+        kept = [at for at, trace in enumerate(traces) if trace is not None and not _is_ours(trace)]
         traced += map(found.__getitem__, kept)
         found.clear()
         sizes = _own_bytes(traced)
@@ -185,6 +185,11 @@ def _own_bytes(objects: Sequence[object]) -> list[int]:
     for at, (size, _) in zip(measured, tensors.measure_each(map(objects.__getitem__, measured)), strict=False):
         sizes[at] += size
     return sizes
+
+
+def _is_ours(frames: _Frames) -> bool:
+    """Whether our own code made it, as records of what was traced."""
+    return bool(frames) and frames[0][0].startswith(_OURS) and not frames[0][0].startswith(_DEMO)
 
 
 def _own_frame(frames: Iterable[tuple[str, int]]) -> tuple[str, int]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
-from leakbench import Finding, Truth
-from leakbench.score import Score, grade, in_order
+from leakbench import Finding, Truth, load_cases
+from leakbench.score import Score, function_at, grade, in_order, is_whole
 from leakbench.table import price, table, until
 
 TRUTH = Truth(phase="train", kind="tensors", subject="Tensor", holder=("Stats", "losses"), also=("objects",))
@@ -82,3 +85,36 @@ def test_the_table_has_a_row_a_run_and_none_for_null() -> None:
 
     assert len(lines) == 3
     assert lines[2].startswith("| a | 0/1 |")
+
+
+# --- the sixth mark --------------------------------------------------------------------------------------------------
+
+SITED = Truth(phase="train", kind="tensors", subject="Tensor", holder=("Stats", "losses"), site=("Trainer.step",))
+PROGRAM = "class Trainer:\n    def step(self):\n        return 1\n\n    def run(self):\n        return 2\n"
+
+
+@pytest.mark.parametrize(("line", "right"), [(2, True), (3, True), (6, False), (1, False), (99, False)])
+def test_a_line_is_right_within_the_function(tmp_path: Path, line: int, *, right: bool) -> None:
+    file = tmp_path / "case.py"
+    file.write_text(PROGRAM)
+
+    marks = grade(SITED, [replace(RIGHT, site=f"{file}:{line}")])
+
+    assert marks["site"] is right
+    assert is_whole(marks)
+
+
+def test_a_case_without_a_line_is_not_graded_for_one() -> None:
+    assert "site" not in grade(TRUTH, [RIGHT])
+    assert grade(SITED, [RIGHT])["site"] is False
+
+
+def test_every_site_is_a_function_of_its_case() -> None:
+    wrong = []
+    for case in load_cases().values():
+        file = importlib.import_module(f"leakbench.cases.{case.name}").__file__ or ""
+        lines = range(1, 1 + len(Path(file).read_text().splitlines()))
+        functions = {function_at(f"{file}:{line}") for line in lines}
+        wrong += [f"{case.name}: {name}" for name in case.truth.site if name not in functions]
+
+    assert not wrong

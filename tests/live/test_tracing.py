@@ -131,6 +131,19 @@ def test_what_one_phase_makes_and_another_keeps(tmp_path: Path) -> None:
     assert [site[:2] for site in found["sites"]] == [["Trainer.make", "self.made = [Episode() for _ in range(3)]"]]
 
 
+def test_what_the_next_generation_keeps(tmp_path: Path) -> None:
+    found = run(tmp_path, """
+        for g in range(30):
+            with profiler.generation(g):
+                with profiler.phase("keep"):
+                    trainer.keep()
+                with profiler.phase("make"):
+                    trainer.make()
+    """)  # fmt: skip
+
+    assert [site[0] for site in found["sites"]] == ["Trainer.make"]
+
+
 def test_a_phase_that_does_not_come_in_each_generation(tmp_path: Path) -> None:
     found = run(tmp_path, """
         for g in range(30):

@@ -55,7 +55,7 @@ def test_what_is_not_known_is_said_to_be_unknown(leak: Finding) -> None:
 
 
 def test_the_line_of_the_allocation_is_given_where_it_is_known(leaky: ProcessRun, leak: Finding) -> None:
-    assert "- Allocated at: train.py:81" in pasted(leaky, replace(leak, site="train.py:81"))
+    assert "- Made at: train.py:81" in pasted(leaky, replace(leak, site="train.py:81"))
 
 
 def test_the_snapshot_is_of_the_guilty_phase(leaky: ProcessRun, leak: Finding) -> None:
