@@ -64,8 +64,9 @@ class PlaceTable:
     **A place** is the path by which an object is first reached, breadth first from the roots: a 64-bit number made of
     the parent's place, the position and the type's name.  The position is
 
-    - the name, for an attribute of a module, a class or an instance and for a local of a function; the dict of a
-      module, class or instance is part of it, and one of an instance with over 1,000 attributes is a dict of items;
+    - the name, for an attribute of a module, a class or an instance and for a local of a function, running or waiting
+      as a generator or coroutine; the dict of a module, class or instance is part of it, and one of an instance with
+      over 1,000 attributes is a dict of items;
     - one and the same for all items of a list, tuple, set, deque and of any other dict, keys among them, and for all
       classes, functions and other descriptors, of which namespaces are full;
     - else which of the references it is (from the 32nd on, one).

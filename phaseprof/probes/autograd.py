@@ -11,7 +11,6 @@ import contextlib
 import gc
 import time
 import types
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -26,7 +25,6 @@ from phaseprof.probes.uninterrupted import uninterrupted
 if TYPE_CHECKING:
     import torch
 
-_N_TOP = 8
 _CLOCK_EVERY = 256
 _GETTER_TYPES = (types.GetSetDescriptorType, types.MemberDescriptorType)
 
@@ -40,14 +38,12 @@ class GraphReading:
         saved_bytes: bytes of the storages that the nodes saved, each once, without parameters and other leaves that
             the graph only points to, and without the storages the caller left out.
         truncated: the walk stopped at its limit; the figures are lower bounds.
-        top_nodes: names of the commonest node types and how many there are.
         hooked: saved tensors that were not looked at because saved-tensor hooks of the user's pack them.
     """
 
     nodes: int
     saved_bytes: int
     truncated: bool
-    top_nodes: tuple[tuple[str, int], ...] = ()
     hooked: int = 0
 
 
@@ -82,7 +78,6 @@ def walk_graph(
             nodes=len(walk.nodes),
             saved_bytes=sum(size for at, (size, _) in sizes.items() if at not in exclude_storages),
             truncated=walk.truncated,
-            top_nodes=tuple(walk.names().most_common(_N_TOP)),
             hooked=walk.hooked,
         )
     finally:
@@ -322,9 +317,6 @@ class _Walk:
         """Return the leaf tensor that an accumulator adds to."""
         getter = self._of(node).leaf
         return () if getter is None else (getter(node),)
-
-    def names(self) -> Counter[str]:
-        return Counter(type(node).__name__ for node in self.nodes)
 
     def clear(self) -> None:
         self.nodes.clear()

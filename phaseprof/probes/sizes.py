@@ -43,13 +43,11 @@ class NamedSize(NamedTuple):
 
     Attributes:
         bytes: all that the name reaches.
-        shared_bytes: the part of it that another of the names reaches too.
         n_objects: how many objects that is.
         truncated: a limit was met; the size is a lower bound.
     """
 
     bytes: int
-    shared_bytes: int
     n_objects: int
     truncated: bool
 
@@ -155,25 +153,14 @@ def _measure_each(
 
 
 def _compare(found: Mapping[str, Found], whole: Mapping[str, bool], *, parts: int) -> DeepSizes:
-    """Tell what several names share, by the ids of all that was measured."""
+    """Count what several names share once, by the ids of all that was measured."""
+    names = {name: NamedSize(f.total, f.n_objects, not whole[name]) for name, f in found.items()}
     if len(found) < 2:
-        names = {name: NamedSize(f.total, 0, f.n_objects, not whole[name]) for name, f in found.items()}
         return DeepSizes(names, sum(f.total for f in found.values()), parts)
     ids = np.concatenate([np.frombuffer(f.ids, np.int64) for f in found.values()])
     sizes = np.concatenate([np.frombuffer(f.sizes, np.int64) for f in found.values()])
-    order = np.argsort(ids, kind="stable")
-    ordered = ids[order]
-    is_first = np.append(True, ordered[1:] != ordered[:-1]) if len(ids) else np.empty(0, np.bool_)
-    is_last = np.append(is_first[1:], True) if len(ids) else is_first
-    is_shared = np.empty(len(ids), np.bool_)
-    is_shared[order] = ~(is_first & is_last)
-    names, begin = {}, 0
-    for name, f in found.items():
-        end = begin + len(f.ids)
-        shared = int(sizes[begin:end][is_shared[begin:end]].sum())
-        names[name] = NamedSize(f.total, shared, f.n_objects, not whole[name])
-        begin = end
-    return DeepSizes(names, int(sizes[order][is_first].sum()), parts)
+    first = np.unique(ids, return_index=True)[1]
+    return DeepSizes(names, int(sizes[first].sum()), parts)
 
 
 class Sizing:

@@ -55,7 +55,6 @@ class TestWalk:
 
         assert reading.nodes == 3  # tanh, matrix product, accumulator
         assert reading.saved_bytes == 2 * 8 * 16 * 4  # the input and the output
-        assert ("TanhBackward0", 1) in reading.top_nodes
 
     def test_each_storage_counts_once(self, weight):
         y = weight.clone()
