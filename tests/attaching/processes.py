@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -18,6 +19,8 @@ import phaseprof
 
 SOURCE = str(Path(phaseprof.__file__).parent.parent)
 DEADLINE_S = 90.0
+# Generations that a verdict surely can be based on.
+ENOUGH = 16
 
 
 def can_attach() -> bool:
@@ -82,6 +85,24 @@ def running(text: str, folder: Path, *arguments: str) -> Iterator[Running]:
         finally:
             if process.poll() is None:
                 process.kill()
+
+
+def observe(program: Running, run: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Attach until so many generations have ended as a verdict needs, however long they take here; then Ctrl-C."""
+    command = attach_command(program.process.pid, "--for", "1h", "--out", str(run), *options)
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": SOURCE}
+    ) as attacher:
+        until = time.monotonic() + DEADLINE_S
+        while _n_generations(run) < ENOUGH and time.monotonic() < until and attacher.poll() is None:
+            time.sleep(0.1)
+        attacher.send_signal(signal.SIGINT)
+        out, errors = attacher.communicate(timeout=DEADLINE_S)
+    return subprocess.CompletedProcess(command, attacher.returncode, out, errors)
+
+
+def _n_generations(run: Path) -> int:
+    return sum(file.read_text(encoding="utf-8").count('"k":"generation_end"') for file in run.glob("*.jsonl"))
 
 
 def attach_command(pid: int | str, *options: str) -> list[str]:

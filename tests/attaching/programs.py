@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # What every program begins with: tell, and wait for a file; and at the end, all that an observer might leave behind.
 COMMON = '''
-import gc, hashlib, logging, os, signal, sys, threading, time
+import gc, hashlib, itertools, logging, os, signal, sys, threading, time
 import numpy as np
 
 FOLDER = sys.argv[1]
@@ -64,11 +64,13 @@ class Trainer:
 def main():
     trainer = Trainer(sys.argv[2] == "leak")
     tell("ready")
-    for number in range(int(sys.argv[3])):
+    for number in itertools.count():
         trainer.epoch(number)
-        time.sleep(float(sys.argv[4]))
-    wait_for("observed")
-    print("result", trainer.digest.hexdigest())
+        if number == 300:
+            print("result", trainer.digest.hexdigest())
+        if number >= 300 and os.path.exists(os.path.join(FOLDER, "observed")):
+            return
+        time.sleep(float(sys.argv[3]))
 
 main()
 what_is_there()

@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from processes import SOURCE, Running, attach, attach_command, needs_attaching, running
+from processes import SOURCE, Running, attach, attach_command, needs_attaching, observe, running
 from programs import ACQUAINTED, ASLEEP, FORKING, IN_C, SHORT, THREADED, TRAINER, TYPING
 
 pytestmark = [needs_attaching, pytest.mark.slow]
@@ -36,12 +34,12 @@ def attaching(program: Running, run: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_leak_is_named_and_results_are_those_of_a_run_left_alone(tmp_path: Path) -> None:
-    alone = left_alone(TRAINER, tmp_path / "talk", "leak", "400", "0")
+    alone = left_alone(TRAINER, tmp_path / "talk", "leak", "0")
     (tmp_path / "talk" / "observed").unlink()
 
-    with running(TRAINER, tmp_path / "talk", "leak", "400", "0.03") as program:
+    with running(TRAINER, tmp_path / "talk", "leak", "0.03") as program:
         page = tmp_path / "page.html"
-        seen = attach(program.process.pid, "--for", "8s", "--out", str(tmp_path / "run"), "--html", str(page))
+        seen = observe(program, tmp_path / "run", "--html", str(page))
         out = program.end()
 
     assert seen.returncode == 1, seen.stdout + seen.stderr
@@ -52,8 +50,8 @@ def test_a_leak_is_named_and_results_are_those_of_a_run_left_alone(tmp_path: Pat
 
 
 def test_json_names_holder_and_loop(tmp_path: Path) -> None:
-    with running(TRAINER, tmp_path / "talk", "leak", "400", "0.03") as program:
-        seen = attach(program.process.pid, "--for", "8s", "--out", str(tmp_path / "run"), "--json")
+    with running(TRAINER, tmp_path / "talk", "leak", "0.03") as program:
+        seen = observe(program, tmp_path / "run", "--json")
         program.end()
 
     (finding,) = [one for one in json.loads(seen.stdout)["findings"] if one["verdict"] == "leak"]
@@ -63,8 +61,8 @@ def test_json_names_holder_and_loop(tmp_path: Path) -> None:
 
 
 def test_a_healthy_trainer_is_clean(tmp_path: Path) -> None:
-    with running(TRAINER, tmp_path / "talk", "healthy", "400", "0.03") as program:
-        seen = attach(program.process.pid, "--for", "8s", "--out", str(tmp_path / "run"))
+    with running(TRAINER, tmp_path / "talk", "healthy", "0.03") as program:
+        seen = observe(program, tmp_path / "run")
         program.end()
 
     assert seen.returncode == 0, seen.stdout + seen.stderr
@@ -73,7 +71,7 @@ def test_a_healthy_trainer_is_clean(tmp_path: Path) -> None:
 
 def test_a_worker_leaks_while_the_main_thread_waits_for_it(tmp_path: Path) -> None:
     with running(THREADED, tmp_path / "talk") as program:
-        seen = attach(program.process.pid, "--for", "8s", "--out", str(tmp_path / "run"), "--json")
+        seen = observe(program, tmp_path / "run", "--json")
         out = program.end()
 
     assert seen.returncode == 1, seen.stdout + seen.stderr
@@ -120,7 +118,7 @@ def test_calls_that_sleep_in_the_system_sleep_on(tmp_path: Path) -> None:
 
 
 def test_a_program_that_has_imported_phaseprof_keeps_it(tmp_path: Path) -> None:
-    with running(ACQUAINTED, tmp_path / "talk", "leak", "100", "0.03") as program:
+    with running(ACQUAINTED, tmp_path / "talk", "leak", "0.03") as program:
         seen = attach(program.process.pid, "--for", "2s", "--out", str(tmp_path / "run"))
         out = program.end()
 
@@ -129,9 +127,9 @@ def test_a_program_that_has_imported_phaseprof_keeps_it(tmp_path: Path) -> None:
 
 
 def test_twice_in_a_row(tmp_path: Path) -> None:
-    with running(TRAINER, tmp_path / "talk", "leak", "400", "0.03") as program:
+    with running(TRAINER, tmp_path / "talk", "leak", "0.03") as program:
         first = attach(program.process.pid, "--for", "1s", "--out", str(tmp_path / "first"))
-        second = attach(program.process.pid, "--for", "7s", "--out", str(tmp_path / "second"))
+        second = observe(program, tmp_path / "second")
         out = program.end()
 
     assert first.returncode in (0, 1, 3)
@@ -150,20 +148,16 @@ def test_a_program_that_ends_meanwhile_ends_as_it_would_have(tmp_path: Path) -> 
 
 
 def test_ctrl_c_ends_the_observation_and_reports(tmp_path: Path) -> None:
-    with running(TRAINER, tmp_path / "talk", "leak", "600", "0.03") as program:
-        with attaching(program, tmp_path / "run") as attacher:
-            time.sleep(6)
-            attacher.send_signal(signal.SIGINT)
-            out, said = attacher.communicate(timeout=60)
+    with running(TRAINER, tmp_path / "talk", "leak", "0.03") as program:
+        seen = observe(program, tmp_path / "run")
         printed = program.end()
 
-    assert attacher.returncode in (0, 1, 3), said
-    assert "interrupted" in said and "Recorded in" in out
+    assert "interrupted" in seen.stderr and "Recorded in" in seen.stdout
     assert "threads ['MainThread']" in printed and "modules []" in printed
 
 
 def test_an_attacher_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
-    with running(TRAINER, tmp_path / "talk", "leak", "300", "0.03") as program:
+    with running(TRAINER, tmp_path / "talk", "leak", "0.03") as program:
         with attaching(program, tmp_path / "run") as attacher:
             attacher.kill()
         printed = program.end()
