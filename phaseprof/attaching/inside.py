@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import gc
 import logging
 import os
 import sys
@@ -75,11 +74,11 @@ class _Observation:
     def __init__(self, order: Mapping[str, Any], *, is_known: bool) -> None:
         self._order = order
         self._is_known = is_known
-        self._fork_hook = self._in_child  # one object, by which it is found again
         self._until = time.monotonic() + order["seconds"]
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._session: _Guest | None = None
+        self._closing: _Guest | None = None
         self._finder: LoopFinder | None = None
         self._loop = ""
         self._is_by_clock = False
@@ -88,7 +87,7 @@ class _Observation:
         """Start recording, and see to it that a fork and the program's end find nothing of ours."""
         progress.hide(is_hidden=True)
         LOGGER.disabled = True
-        os.register_at_fork(after_in_child=self._fork_hook)
+        os.register_at_fork(after_in_child=self._in_child)
         atexit.register(self._at_exit)
         order = self._order
         settings = Settings(
@@ -148,7 +147,8 @@ class _Observation:
     def end(self, reason: str) -> None:
         """Make the last look, close the recording, and take every hook back."""
         with self._lock:
-            session, self._session = self._session, None
+            session = self._closing = self._session
+            self._session = None
             self._stopped.set()
             if session is None:
                 return
@@ -161,7 +161,6 @@ class _Observation:
 
     def _take_back(self) -> None:
         atexit.unregister(self._at_exit)
-        _take_back_fork_hooks(self._fork_hook, all_of_ours=not self._is_known)
         LOGGER.disabled = False
         progress.hide(is_hidden=False)
         if not self._is_known:
@@ -171,18 +170,18 @@ class _Observation:
         self.end("the interpreter ended")
 
     def _in_child(self) -> None:
-        """In a forked child nothing is observed: what it has of ours is closed."""
-        session, self._session = self._session, None
-        if session is None:
-            return
-        session.enabled = False
-        session.inspector.abandon()
-        session.recorder.abandon()
-        if session.sampler is not None:
-            session.sampler.abandon()
+        """In a forked child nothing is observed: what it has of ours is closed, whatever was going on at the fork."""
+        self._lock = threading.Lock()  # the thread that may have held it is not there
+        atexit.unregister(self._at_exit)
+        session, self._session = self._session or self._closing, None
+        if session is not None and session.enabled:
+            session.enabled = False
+            session.inspector.abandon()
+            session.recorder.abandon()
+            if session.sampler is not None:
+                session.sampler.abandon()
         if self._finder is not None:
             self._finder.abandon()
-        atexit.unregister(self._at_exit)
 
     def answer(self) -> dict[str, object]:
         """What is told to whoever attached."""
@@ -229,22 +228,6 @@ def _busiest(stopped: threading.Event) -> int | None:
             break
     found = [(n, thread) for thread, n in moved.items() if n]
     return max(found)[1] if found else None
-
-
-def _take_back_fork_hooks(ours: object, *, all_of_ours: bool) -> None:
-    """Take our hooks out of the interpreter's list, which has no function for it: the collector knows the list.
-
-    Cost: 25 ns for each object of the heap.
-    """
-    for hooks in gc.get_referrers(ours):
-        if type(hooks) is list:
-            of_us = [hook for hook in hooks if hook is ours or (all_of_ours and _is_of_us(hook))]
-            for hook in of_us:
-                hooks.remove(hook)
-
-
-def _is_of_us(hook: object) -> bool:
-    return str(getattr(hook, "__module__", "")).partition(".")[0] == LOGGER.name
 
 
 def _give_back_page(folder: str) -> None:

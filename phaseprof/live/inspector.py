@@ -537,8 +537,8 @@ class Inspector:
             if counts and look.admits("watched classes", self._first_cost["watched"] * n_objects):
                 self._read_references(generation)
                 self._count_watched(generation)
-            if generation >= 0 and look.admits("places", self.places.cost_ns()):
-                self.places.finish(generation)
+            if generation >= 0:
+                self.places.finish(generation, look)
             is_explained = self.places.has_looked and self.suspects.is_urgent() and not self._watches.has_broken
             if not is_explained and look.admits("holders", 0):
                 self._ask_for_holders(look.left_s)

@@ -11,6 +11,7 @@ from phaseprof.diagnosis.charging import Growth, Kept, Part, Waiting, charge, ke
 from phaseprof.diagnosis.heap_tree import HeapNode, heap_tree
 from phaseprof.live import collector, suspicion
 from phaseprof.live.budget import Budget
+from phaseprof.live.closing import ClosingLook
 from phaseprof.live.families import graph_nodes
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.suspects import AT, Suspects
@@ -203,10 +204,20 @@ class PlaceWatch:
                 break  # one pause at a time
         self._was_urgent = is_urgent
 
-    def finish(self, generation: int) -> None:
-        """Make the last look; without one to compare it with it tells where the heap lies.  Charged by the caller."""
-        if self._part.kept and generation > self._part.newest:
-            self._look(self._part, generation, is_last=True)
+    def finish(self, generation: int, time: ClosingLook) -> None:
+        """Make the last look; without one to compare it with it tells where the heap lies.  Charged by the caller.
+
+        Args:
+            generation: the last one.
+            time: says what there is time for; if not for the whole heap, there may be some for the program's part.
+        """
+        part, is_whole = self._part, time.admits("places", self._whole.cost_ns())
+        if part.kept and generation > part.newest and (is_whole or part.cost_ns() / 1e9 <= time.left_s):
+            self._look(part, generation, is_last=True)
+        if is_whole:
+            self._finish_whole(generation)
+
+    def _finish_whole(self, generation: int) -> None:
         whole = self._whole
         if len(whole.kept) == 1 and whole.newest == generation:
             whole.forget()  # there is nothing to compare with yet, so this one is recorded as seen once
@@ -224,10 +235,6 @@ class PlaceWatch:
         """What one walk over all of the heap, or the program's part of it, is expected to take."""
         looks = self._whole if libraries else self._part
         return round(looks.cost_ns() / (_COMPARED if looks.kept else 1.0))
-
-    def cost_ns(self) -> int:
-        """What the look at the end is expected to take."""
-        return self._whole.cost_ns()
 
     def _wanted(self) -> list[_Looks]:
         """The kinds of looks that are made in the loop, the cheaper first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # What every program begins with: tell, and wait for a file; and at the end, all that an observer might leave behind.
 COMMON = '''
-import gc, hashlib, itertools, logging, os, signal, sys, threading, time
+import gc, hashlib, itertools, logging, os, signal, sys, threading, time, tracemalloc
 import numpy as np
 
 FOLDER = sys.argv[1]
@@ -36,6 +36,7 @@ def what_is_there():
     print("signals", [signal.getsignal(n) for n in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT)])
     print("loggers", sorted(logging.root.manager.loggerDict), "interval", sys.getswitchinterval())
     print("hooks", sys.excepthook is sys.__excepthook__, sys.gettrace(), sys.getprofile())
+    print("traces", tracemalloc.is_tracing())
     print("finders", [str(one).split(" at ")[0] for one in sys.meta_path])
     print("files", sorted(os.readlink(f"/proc/self/fd/{n}") for n in os.listdir("/proc/self/fd") if int(n) > 199))
     print("names", sorted(globals()), flush=True)
@@ -179,7 +180,8 @@ print("done", flush=True)
 '''
 )
 
-# One that forks while it is observed: the child must be whole, and nothing of ours must go on in it.
+# One that forks while it is observed: the child must be whole, whatever we did at that moment,
+# and nothing of ours must go on in it.
 FORKING = (
     COMMON
     + '''
@@ -187,12 +189,11 @@ tell("ready")
 n = 0
 while not os.path.exists(os.path.join(FOLDER, "observed")):
     n += 1
-    time.sleep(0.05)
-    if n % 20 == 0:
+    time.sleep(0.005)
+    if n % 2 == 0:
         child = os.fork()
         if child == 0:
-            for turn in range(20):
-                time.sleep(0.02)
+            import colorsys, dataclasses, difflib, uuid
             sys.exit(7)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 what_is_there()

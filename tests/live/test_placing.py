@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from phaseprof import Profiler, load
 from phaseprof.live.budget import Budget
+from phaseprof.live.closing import ClosingLook
 from phaseprof.live.placing import PlaceWatch, bound_of_path, collected_at, in_words
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.suspects import Suspects
@@ -107,8 +109,32 @@ def test_a_look_that_would_last_too_long_is_cut_and_left_to_the_end() -> None:
     assert not watch.comes_first  # nothing waits for what is left to the end
     assert budget.left_ns["first look at places of the program"] == 5_000_000
 
-    watch.finish(13)
+    watch.finish(13, ClosingLook(math.inf, lambda: now[0]))
     assert any(isinstance(record, fmt.Places) for record in records.added)
+
+
+class Vast(Rising):
+    """It rises in a heap that takes a minute to look at."""
+
+    def n_blocks(self) -> int:
+        return 10**9
+
+
+def test_where_there_is_no_time_for_the_whole_heap_the_last_look_is_at_what_the_program_holds() -> None:
+    trainer, records, now = Trainer(), Records(), [0]
+    watch = PlaceWatch(records, Budget(0.5, lambda: now[0], max_pause_s=10.0), Vast())
+    for g in range(13):
+        trainer.rollouts.append(np.zeros(60_000))
+        now[0] += 1_000_000_000
+        watch.at_generation_end(g)
+    look = ClosingLook(10.0, lambda: now[0])
+
+    watch.finish(13, look)
+    watch.abandon()
+
+    last = records.added[-1]
+    assert isinstance(last, fmt.Places) and (last.g, last.libraries) == (13, False)
+    assert look.left == ["places"]
 
 
 def test_a_first_look_in_the_last_generation_is_recorded_as_seen_once(tmp_path: Path) -> None:
