@@ -199,7 +199,8 @@ def _report(args: argparse.Namespace, target: Target, folder: Path, seen: Seen) 
     why = f": {seen.why}" if seen.why else ""
     complain(f"process {target.pid} was observed for {format_duration(seen.seconds)}{why}")
     loop = seen.loop or "no loop was found, so half-seconds count as generations"
-    complain(f"it stood still for {seen.stopped_s:.2f} s at most while attaching; {loop}")
+    stood = f"it stood still for {seen.stopped_s:.2f} s at most while attaching; " if seen.stopped_s else ""
+    complain(f"{stood}{loop}")
     try:
         judged = judge_run(str(folder))
     except RecordingError as error:

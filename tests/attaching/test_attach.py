@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from processes import SOURCE, Running, attach, attach_command, needs_attaching, 
 from programs import ACQUAINTED, ASLEEP, FORKING, IN_C, SHORT, THREADED, TRAINER, TYPING
 
 pytestmark = [needs_attaching, pytest.mark.slow]
+needs_waking = pytest.mark.skipif(hasattr(sys, "remote_exec"), reason="the interpreter wakes no thread that sleeps")
 
 
 def left_alone(text: str, folder: Path, *arguments: str) -> str:
@@ -69,6 +71,7 @@ def test_a_healthy_trainer_is_clean(tmp_path: Path) -> None:
     assert "OK: no leak" in seen.stdout
 
 
+@needs_waking
 def test_a_worker_leaks_while_the_main_thread_waits_for_it(tmp_path: Path) -> None:
     with running(THREADED, tmp_path / "talk") as program:
         seen = observe(program, tmp_path / "run", "--json")
@@ -79,6 +82,7 @@ def test_a_worker_leaks_while_the_main_thread_waits_for_it(tmp_path: Path) -> No
     assert "threads ['MainThread']" in out and "modules []" in out
 
 
+@needs_waking
 def test_a_program_that_waits_for_input_reads_it_afterwards(tmp_path: Path) -> None:
     with running(TYPING, tmp_path / "talk") as program:
         seen = attach(program.process.pid, "--for", "2s", "--out", str(tmp_path / "run"))
@@ -103,6 +107,7 @@ ASLEEP_IN = {
 }  # fmt: skip
 
 
+@needs_waking
 def test_calls_that_sleep_in_the_system_sleep_on(tmp_path: Path) -> None:
     with contextlib.ExitStack() as stack:
         programs = {}
