@@ -6,6 +6,7 @@ import atexit
 import ctypes
 import logging
 import os
+import shutil
 import sys
 import threading
 import time
@@ -65,6 +66,8 @@ def observe(folder: str, order: Mapping[str, Any], began_ns: int, *, is_known: b
     finally:
         observation.end("observed")
         _give_back_page(folder)
+        if not _lives(order["asked_by"]):  # nobody else is there to take it away
+            shutil.rmtree(folder, ignore_errors=True)
     return observation.answer()
 
 
@@ -191,10 +194,12 @@ class _Observation:
 def _is_wanted(folder: str, asked_by: int) -> bool:
     """Whether whoever attached still wants it: the errand is there, does not say stop, and its process lives."""
     at = Path(folder)
-    if not at.is_dir() or (at / "stop").exists():
-        return False
+    return at.is_dir() and not (at / "stop").exists() and _lives(asked_by)
+
+
+def _lives(pid: int) -> bool:
     try:
-        os.kill(asked_by, 0)
+        os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except OSError:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -161,11 +162,19 @@ def test_ctrl_c_ends_the_observation_and_reports(tmp_path: Path) -> None:
     assert "threads ['MainThread']" in printed and "modules []" in printed
 
 
-def test_an_attacher_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+def test_an_attacher_that_is_killed_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    errands = tmp_path / "errands"
+    errands.mkdir()
+    monkeypatch.setenv("TMPDIR", str(errands))
     with running(TRAINER, tmp_path / "talk", "leak", "0.03") as program:
         with attaching(program, tmp_path / "run") as attacher:
             attacher.kill()
+        until = time.monotonic() + 60
+        while list(errands.iterdir()) and time.monotonic() < until:
+            time.sleep(0.1)
         printed = program.end()
+
+    assert list(errands.iterdir()) == []
 
     assert "threads ['MainThread']" in printed and "modules []" in printed
 
