@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pytest
-from conftest import build, header
+from page_records import build, header
 
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
