@@ -91,14 +91,24 @@ def observe(program: Running, run: Path, *options: str) -> subprocess.CompletedP
     """Attach until so many generations have ended as a verdict needs, however long they take here; then Ctrl-C."""
     command = attach_command(program.process.pid, "--for", "1h", "--out", str(run), *options)
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": SOURCE}
-    ) as attacher:
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": SOURCE},
+        preexec_fn=heed_ctrl_c,
+    ) as attacher:  # fmt: skip
         until = time.monotonic() + DEADLINE_S
         while _n_generations(run) < ENOUGH and time.monotonic() < until and attacher.poll() is None:
             time.sleep(0.1)
         attacher.send_signal(signal.SIGINT)
-        out, errors = attacher.communicate(timeout=DEADLINE_S)
+        try:
+            out, errors = attacher.communicate(timeout=DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            attacher.kill()  # else the block would wait for it
+            raise
     return subprocess.CompletedProcess(command, attacher.returncode, out, errors)
+
+
+def heed_ctrl_c() -> None:
+    """What a shell starts in the background ignores it, and so does all that this starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _n_generations(run: Path) -> int:
