@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import struct
 import sys
 from functools import cache
 from typing import NamedTuple, cast
@@ -110,7 +111,8 @@ def _from_row(cls: type, values: int) -> Attributes:
     room = ctypes.c_ssize_t.from_address(keys + _KEYS_USABLE).value + n_entries
     first = keys + _KEYS_INDICES + (1 << ctypes.c_uint8.from_address(keys + _KEYS_LOG2_INDEX_BYTES).value)
     row = values + _WORD if sys.version_info >= (3, 13) else values
-    ids = (ctypes.c_void_p * n_entries).from_address(row)
+    # By its bytes: for each length, an array of ctypes is a class of its own, which waits for the collector.
+    ids = struct.unpack(f"{n_entries}P", ctypes.string_at(row, n_entries * _WORD))
     named = [(first + i * _ENTRY_WORDS * _WORD, value) for i, value in enumerate(ids) if value]
     names = tuple(str(ctypes.py_object.from_address(at).value) for at, _ in named)
     return Attributes(None, names, tuple(value for _, value in named), _row_bytes(values, room))

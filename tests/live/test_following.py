@@ -17,10 +17,19 @@ from phaseprof.recording import format as fmt
 SECOND, READING_NS = 10**9, 100_000
 
 
+class NoLines:
+    """Nothing is traced."""
+
+    def begin(self) -> None: ...
+
+    def end(self) -> None: ...
+
+
 class Bench:
     """A loop of three phases, the second with steps inside it, and a counter that takes 0.1 ms to read."""
 
     looks_at_boundaries = False
+    lines = NoLines()
 
     def __init__(self) -> None:
         self.now, self.value, self.generation = 0, 0.0, -1

@@ -50,6 +50,7 @@ def run_of(generations: int = 12) -> list[dict[str, object]]:
         fmt.Cost(t, 3, 8.0, {"points": 0.1}, {"heap": 2}), fmt.Note(t, "hello"), fmt.Thread(t, 1),
         fmt.Dying(t, 3, "SIGTERM", "a"), fmt.Program(["app"]), fmt.Visits(t, 3, {1: 5}, {1: 2.0}),
         fmt.Places(t, 3, 1, 500, [fmt.Place(["module x", ".kept"], "list", 1, 500, 0, [("Env", 5, 500)], [])]),
+        fmt.Sites(t, 3, "train", [fmt.Site(["module x", ".kept"], "Env", "train.py", 7, 5, 500, "make")]),
         fmt.End(t, "closed"),
     ]  # fmt: skip
     return [json.loads(fmt.encode(record)) for record in records]
