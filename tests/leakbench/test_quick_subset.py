@@ -39,7 +39,8 @@ def run_case(name: str, build: str, generations: int | None) -> dict[str, Any]:
 def check_leaky(name: str, generations: int | None) -> None:
     out = run_case(name, "leaky", generations)
 
-    assert all(out["marks"].values()), out
+    # The line is a mark of its own: of segments, say, it is not known which one made them.
+    assert all(right for mark, right in out["marks"].items() if mark != "site"), out
 
 
 @pytest.mark.parametrize(("name", "generations"), PLAIN)
