@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -111,14 +112,19 @@ ASLEEP_IN = {
 @needs_waking
 def test_calls_that_sleep_in_the_system_sleep_on(tmp_path: Path) -> None:
     with contextlib.ExitStack() as stack:
-        programs = {}
-        for name in ASLEEP_IN:
-            programs[name] = stack.enter_context(running(ASLEEP, tmp_path / name / "talk", name))
-            seen = attach(programs[name].process.pid, "--for", "1s", "--out", str(tmp_path / name / "run"))
-            assert seen.returncode in (0, 3), seen.stderr
+        programs = {
+            name: stack.enter_context(running(ASLEEP, tmp_path / name / "talk", name)) for name in ASLEEP_IN
+        }
+
+        def look(name: str) -> subprocess.CompletedProcess[str]:
+            return attach(programs[name].process.pid, "--for", "1s", "--out", str(tmp_path / name / "run"))
+
+        with ThreadPoolExecutor(len(programs)) as pool:
+            seen = dict(zip(programs, pool.map(look, programs), strict=True))
         said = {name: program.end() for name, program in programs.items()}
 
     for name, result in ASLEEP_IN.items():
+        assert seen[name].returncode in (0, 3), seen[name].stderr
         assert f"result {result} True\n" in said[name]
         assert "threads ['MainThread']" in said[name] and "modules []" in said[name]
 
