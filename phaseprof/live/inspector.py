@@ -32,6 +32,7 @@ from phaseprof.probes.libraries import is_installed
 from phaseprof.probes.protocol import Probe
 from phaseprof.probes.registry import PROBES, available_probes
 from phaseprof.probes.skipped import skipped
+from phaseprof.probes.tensors import loaded_torch
 from phaseprof.probes.typeinfo import with_subclasses
 from phaseprof.recording import format as fmt
 
@@ -542,7 +543,7 @@ class Inspector:
             is_explained = self.places.has_looked and self.suspects.is_urgent() and not self._watches.has_broken
             if not is_explained and look.admits("holders", 0):
                 self._ask_for_holders(look.left_s)
-            figures = self._tensor_figures() if look.admits("tensors by device", CATEGORY_NS * n_objects) else {}
+            figures = self._tensor_figures(look, n_objects)
             free = self.suspects.series("malloc_free_bytes")
             figures |= {} if is_asked else try_trim(self._probes, free, look)
         if figures:
@@ -551,8 +552,10 @@ class Inspector:
         if generation >= 0 and look.admits("sizes of tracked names", 0):
             self.size_for_report(generation)
 
-    def _tensor_figures(self) -> dict[str, float]:
-        """What the tensors of each device are for, at the end."""
+    def _tensor_figures(self, look: ClosingLook, n_objects: float) -> dict[str, float]:
+        """What the tensors of each device are for, at the end; where there is no torch, nothing is left out."""
+        if loaded_torch() is None or not look.admits("tensors by device", CATEGORY_NS * n_objects):
+            return {}
         found = tensor_categories()
         return {f"tensors/{on}/{kind}_bytes": float(n) for on, kinds in found.items() for kind, n in kinds.items()}
 

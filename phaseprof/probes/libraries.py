@@ -35,4 +35,9 @@ def is_installed(name: str) -> bool:
     module = sys.modules.get(package)
     # Its dict, since a module may answer for missing attributes by importing more.
     path = str(module_namespace(module).get("__file__")) if is_module(module) else ""
+    return is_installed_file(path)
+
+
+def is_installed_file(path: str) -> bool:
+    """Whether a file belongs to an installed package."""
     return "site-packages" in path or "dist-packages" in path

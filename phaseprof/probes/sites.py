@@ -16,6 +16,7 @@ from phaseprof.native.extension import extension
 from phaseprof.native.kinds import Kinds
 from phaseprof.native.places import members
 from phaseprof.probes import tensors
+from phaseprof.probes.libraries import is_installed_file
 from phaseprof.probes.typeinfo import type_name
 from phaseprof.probes.uninterrupted import uninterrupted
 
@@ -202,7 +203,7 @@ def is_programs(file: str) -> bool:
     """Whether code of a file is the program's own: none of a library, of Python, or of ours."""
     if file.startswith("<"):
         return file.startswith(_CELL)
-    if "site-packages" in file or "dist-packages" in file:
+    if is_installed_file(file):
         return False
     return file.startswith(_DEMO) or not file.startswith((_OURS, *_stdlib()))
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from phaseprof.recording.model import ProcessRun
 from phaseprof.report.access import metrics_under, series_of
 from phaseprof.report.text import Report, Style, pad, section
+from phaseprof.report.words import TENSORS_FOR
 from phaseprof.units import format_bytes
 
 PREFIX = "tensors/"
-_WORDS = {
-    "parameters": "parameters", "gradients": "gradients", "optimizer_state": "optimizer state",
-    "with_graph": "tensors with a graph", "other": "other tensors: inputs, buffers, what is kept",
-}  # fmt: skip
+_WORDS = {category: words.lower() for category, words in TENSORS_FOR.items()}
+_WORDS["other"] += ": inputs, buffers, what is kept"
 HIDDEN = "held outside Python: saved for backward, libraries"
 CACHED = "free inside torch's allocator"
 BESIDE = "beside torch: context, libraries, other processes"

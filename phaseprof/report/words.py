@@ -78,7 +78,7 @@ _FAMILIES = {
     "peak": "Peak while {} ran (sampled)", "watched": "{} objects", "count": "{} objects", "tracked": "{} (tracked)",
     "container": "items in {}",
 }  # fmt: skip
-_CATEGORIES = {
+TENSORS_FOR = {
     "parameters": "Parameters", "gradients": "Gradients", "optimizer_state": "Optimizer state",
     "with_graph": "Tensors with a graph", "other": "Other tensors",
 }  # fmt: skip
@@ -99,7 +99,7 @@ def metric_words(metric: str) -> str:
         return _SIZED[family].format(name) + (" (count)" if unit == "count" else "")
     if family == "tensors" and rest:
         where, _, category = rest.removesuffix("_bytes").rpartition("/")
-        return f"{_CATEGORIES.get(category, category)} on {where}"
+        return f"{TENSORS_FOR.get(category, category)} on {where}"
     if family in _FAMILIES and rest:
         name = rest.partition("@")[0]
         name = name.removesuffix("_bytes") if family == "peak" else name

@@ -18,6 +18,7 @@ from phaseprof.probes.holding.reading import (
     module_namespace,
     type_name,
 )
+from phaseprof.probes.libraries import is_installed_file
 from phaseprof.records import OUTSIDE, UNKNOWN_NAME
 
 # The interpreter's own registries (``threading._active``, the executors' queues, logging's tables, ``sys.last_exc``)
@@ -39,18 +40,14 @@ def module_penalty(name: str) -> float:
         return BOOKKEEPING
     module = sys.modules.get(top)
     origin = module_namespace(module).get("__file__") if is_module(module) else None
-    return LIBRARY if type(origin) is str and _is_library(origin) else 0.0
+    return LIBRARY if type(origin) is str and is_installed_file(origin) else 0.0
 
 
 def file_penalty(filename: str) -> float:
     """Return the penalty of a running function whose code is in the named file."""
-    if _is_library(filename):
+    if is_installed_file(filename):
         return LIBRARY
     return BOOKKEEPING if filename.startswith((_STDLIB_DIR, "<frozen ")) else 0.0
-
-
-def _is_library(filename: str) -> bool:
-    return "site-packages" in filename or "dist-packages" in filename
 
 
 class Roots:
