@@ -28,6 +28,8 @@ Answer = Literal["leak", "filling", "no leak", "too short", "not judged"]
 LOOKED_AT = 0.5
 # Counters that decide by themselves, beside memory.
 HANDLES = ("children", "children_grown_bytes", "threads", "shm_segments", "descriptors")
+# Private memory of the process, the better witness first.
+RESIDENT = ("anonymous_bytes", "rss_bytes")
 
 
 def answer(process: ProcessRun, findings: Sequence[Finding]) -> Answer:
@@ -74,17 +76,33 @@ def is_open(process: ProcessRun, findings: Sequence[Finding]) -> bool:
         process: the recording.
         findings: what was found in it, and accounts for growth.
     """
-    symptoms, horizon, told = find_symptoms(process), Horizon(process), sum(map(_told_bytes, findings))
+    in_question = _in_question(process)
+    if not in_question:
+        return False
+    symptoms, horizon = find_symptoms(process, only=in_question), Horizon(process)
+    told = sum(map(_told_bytes, findings))
     return _memory_is_open(process, symptoms, horizon, told) or any(
         _handles_are_open(symptoms[metric], process, horizon) for metric in HANDLES if metric in symptoms
     )
+
+
+def _in_question(process: ProcessRun) -> frozenset[str]:
+    """The counters that may have been read too seldom: the others need not be judged once more."""
+    n_readings = {metric: len(series) for (at, metric), series in process.series.items() if at == AT}
+    n = _n_turns(process)
+    found = {metric for metric in HANDLES if metric in n_readings and n_readings[metric] < n}
+    most = max([ENOUGH, *(n_readings.get(metric, 0) for metric in RESIDENT)])
+    exact = [n_readings[metric] for metric in UNIT_BYTES if metric in n_readings]
+    if max(exact, default=0) < TOO_SHORT or min(exact) < most:
+        found |= {*RESIDENT, *UNIT_BYTES}
+    return frozenset(found)
 
 
 def _memory_is_open(
     process: ProcessRun, symptoms: Mapping[str, Symptom], horizon: Horizon, told: float
 ) -> bool:
     """Whether private memory grows, as far as can be seen, and no exact counter says whether that is a leak."""
-    resident = symptoms.get("anonymous_bytes") or symptoms.get("rss_bytes")
+    resident = next((symptoms[metric] for metric in RESIDENT if metric in symptoms), None)
     if resident is None:
         return False
     exact = [symptoms[key] for key in UNIT_BYTES if key in symptoms]
@@ -100,10 +118,14 @@ def _memory_is_open(
 def _handles_are_open(counter: Symptom, process: ProcessRun, horizon: Horizon) -> bool:
     """Whether children, threads, descriptors or segments rise from reading to reading, of which some are missing."""
     values, judgement = counter.evidence.values, counter.judgement
-    n = len(process.generations) or max(map(len, process.series.values()))
-    if judgement.verdict not in UNDECIDED or len(values) >= n or not all(map(lt, values, values[1:])):
+    if judgement.verdict not in UNDECIDED or len(values) >= _n_turns(process) or not all(map(lt, values, values[1:])):
         return False
     return not counter.key.endswith("_bytes") or horizon.is_felt(counter.rise, None)
+
+
+def _n_turns(process: ProcessRun) -> int:
+    """Generations, or readings where none was declared."""
+    return len(process.generations) or max(map(len, process.series.values()), default=0)
 
 
 def _span(series: Series) -> int:

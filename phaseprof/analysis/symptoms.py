@@ -175,11 +175,18 @@ def misses_verdict(exact: Symptom, other: Symptom) -> bool:
     return n < max(ENOUGH, SELDOM * most) or (n < most and exact.judgement.verdict in UNDECIDED)
 
 
-def find_symptoms(process: ProcessRun) -> dict[str, Symptom]:
-    """Judge every series that may show a leak; those too short, flat or falling are left out but for the tracked."""
+def find_symptoms(process: ProcessRun, *, only: Collection[str] | None = None) -> dict[str, Symptom]:
+    """Judge every series that may show a leak; those too short, flat or falling are left out but for the tracked.
+
+    Args:
+        process: the recording.
+        only: the metrics that are asked for; ``None``: all.
+    """
     found: dict[str, Symptom] = {}
     collected, around = _collections(process), process.around
     for key, at, series in voting_series(process):
+        if only is not None and key not in only:
+            continue
         judgement = _judge(process, key, series, collected)
         if judgement is None or (judgement.verdict in ("stable", "too short") and judgement.growth <= 0):
             continue
