@@ -1,8 +1,19 @@
-"""A run of 1,000 rank files and 10 million records: read, judged and reported by the command line's own path."""
+"""A run of 1,000 rank files and 10 million records: read, judged and reported by the command line's own path.
+
+    python benchmarks/bench_scale.py                      from a folder, by processes of this machine
+    python benchmarks/bench_scale.py --ranks 200 --s3     from a bucket, on a server of moto beside
+    python benchmarks/bench_scale.py --on ray             by a cluster that is started here
+
+The last two need what the extra ``integrations`` installs.
+"""
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import importlib
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -20,14 +31,15 @@ MOST_S, MOST_BYTES = 10.0, 500_000_000
 
 # Each in a process of its own, as a user would run it. Workers are counted with the peak of the largest for each.
 _REPORT = """
-import json, os, re, resource, sys, time
+import json
+import logging, os, re, resource, sys, time
 def main():
     begin = time.perf_counter()
     from phaseprof.cli.judged import judge_run
     from phaseprof.report.build import build_report
     started_s = time.perf_counter() - begin
     workers = int(sys.argv[2]) or None
-    judged = judge_run(sys.argv[1], workers=workers)
+    judged = judge_run(sys.argv[1], workers=workers, on=sys.argv[3])
     n_leaks = sum(f.verdict == "leak" for found in judged.findings for f in found)
     text = str(build_report(judged.run, judged.findings, ranks=judged.ranks))
     took_s = time.perf_counter() - begin
@@ -81,12 +93,40 @@ def rows(quick: bool = False) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-def _report(program: Path, run: Path, *, workers: int) -> dict[str, float]:
-    done = subprocess.run(
-        [sys.executable, str(program), str(run), str(workers)], capture_output=True, check=True, text=True
-    )
-    found: dict[str, float] = json.loads(done.stdout)
+def _report(program: Path, run: Path | str, *, workers: int, on: str = "") -> dict[str, float]:
+    command = [sys.executable, str(program), str(run), str(workers), on]
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])  # a cluster says a word of its own
     return found
+
+
+@contextlib.contextmanager
+def _bucket(run: Path) -> Iterator[str]:
+    """Put a run on a server of S3 on this machine; yields its address."""
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = importlib.import_module("moto.server").ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    os.environ |= {
+        "AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.get_host_and_port()[1]}",
+    }  # fmt: skip
+    system = importlib.import_module("s3fs").S3FileSystem()
+    system.mkdir("runs")
+    system.put(f"{run}/", "runs/ddp", recursive=True)
+    try:
+        yield "s3://runs/ddp"
+    finally:
+        server.stop()
+
+
+def report_elsewhere(n_ranks: int, *, s3: bool, on: str) -> dict[str, float]:
+    """Report a run once, from a bucket or by a cluster; see ``_REPORT`` for the figures."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as open_until_then:
+        run, program = Path(folder) / "run", Path(folder) / "program.py"
+        program.write_text(_REPORT, encoding="utf-8")
+        write_ranks(run, n_ranks)
+        where = open_until_then.enter_context(_bucket(run)) if s3 else run
+        return _report(program, where, workers=0, on=on)
 
 
 def write_ranks(run: Path, n_ranks: int) -> None:
@@ -152,6 +192,19 @@ def _metrics(g: int, n: int) -> dict[str, float]:
     }  # fmt: skip
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Measure what the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--ranks", type=int, default=FULL_RANKS)
+    parser.add_argument("--s3", action="store_true")
+    parser.add_argument("--on", choices=("ray", "dask"), default="")
+    args = parser.parse_args()
+    if args.s3 or args.on:
+        print(report_elsewhere(args.ranks, s3=args.s3, on=args.on))
+        return
     for row in rows():
         print(row)
+
+
+if __name__ == "__main__":
+    main()
