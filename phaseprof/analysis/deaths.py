@@ -43,7 +43,7 @@ class Death:
         if self.cause:
             return f"ended by {self.cause}"
         near = self.used_share is not None and self.used_share >= NEAR_LIMIT  # the limit then ended it, most likely
-        return "killed, most likely for its memory" if near else "ended without a word"
+        return "killed, most likely out of memory" if near else "ended without a word"
 
 
 def death_of(process: ProcessRun) -> Death | None:

@@ -55,7 +55,7 @@ def inject(target: Target, errand: Errand) -> float:
     try:
         remote_exec(target.pid, str(errand.script))
     except (OSError, RuntimeError, ValueError) as error:
-        raise UsageError(f"process {target.pid} must let itself be attached to (got: {error}); run as root") from error
+        raise UsageError(f"process {target.pid} must allow attaching (got: {error}); run attach as root") from error
     return 0.0
 
 

@@ -65,11 +65,11 @@ def examine(pid: int) -> Target:
         UsageError: it cannot be observed; one line says why, and what to do.
     """
     if pid == os.getpid():
-        raise UsageError(f"PID must be of another process (got {pid}, its own); in a program of yours use Profiler")
+        raise UsageError(f"PID must be another process (got {pid}, its own); in your own program use Profiler")
     try:
         stat, status = _stat(pid), _status(pid)
     except OSError:
-        raise UsageError(f"PID must be of a process (got {pid}: there is none); pgrep -af python lists them") from None
+        raise UsageError(f"PID must be a process (got {pid}: there is none); pgrep -af python lists some") from None
     _refuse_by_state(pid, stat[0], int(status.get("TracerPid", "0")))
     _refuse_foreign(pid, int(status["Uid"].split()[1]))
     try:
@@ -77,7 +77,7 @@ def examine(pid: int) -> Target:
         files = mapped_files((PROC / str(pid) / "maps").read_text())
         exe = str((PROC / str(pid) / "exe").readlink())
     except OSError as error:
-        raise UsageError(f"process {pid} must let itself be read (got: {error.strerror}); run attach as root") from None
+        raise UsageError(f"process {pid} must be readable (got: {error.strerror}); run attach as root") from None
     python = _python_of(pid, exe, files)
     words = (PROC / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")[:-1]
     libc = next((one for one in files if _LIBC.search(one.path)), None)
@@ -97,7 +97,7 @@ def refuse_without_rights() -> None:
     may_all = bool(int(_status(os.getpid())["CapEff"], 16) >> 19 & 1)
     if scope >= 3 or (scope and not may_all):
         lowered = "sudo sysctl kernel.yama.ptrace_scope=0, or run attach as root"
-        how = "it can be lowered when the machine starts only: restart it" if scope >= 3 else lowered
+        how = "only a restart of the machine can lower it" if scope >= 3 else lowered
         raise UsageError(f"attach needs kernel.yama.ptrace_scope 0 (got {scope}); {how}")
 
 
@@ -105,9 +105,9 @@ def _refuse_by_state(pid: int, state: str, tracer: int) -> None:
     if tracer:
         raise UsageError(f"process {pid} must not be debugged already (got: by process {tracer}); end that first")
     if state in "Tt":
-        raise UsageError(f"process {pid} must run (got: it is stopped); kill -CONT {pid} lets it go on")
+        raise UsageError(f"process {pid} must be running (got: it is stopped); kill -CONT {pid} resumes it")
     if state in "ZX":
-        raise UsageError(f"process {pid} must run (got: it has ended, and its parent has not taken notice)")
+        raise UsageError(f"process {pid} must be running (got: it has ended, and is a zombie)")
 
 
 def _refuse_foreign(pid: int, user: int) -> None:
@@ -121,11 +121,11 @@ def _refuse_contained(pid: int) -> None:
     for name, what in _NAMESPACES.items():
         if (PROC / str(pid) / "ns" / name).readlink() != (PROC / "self" / "ns" / name).readlink():
             raise UsageError(
-                f"process {pid} must be in the same container (got: another {what} namespace); run attach inside of it"
+                f"process {pid} must be in the same container (got: another {what} namespace); run attach inside it"
             )
     theirs, ours = (PROC / str(pid) / "root").stat(), Path("/").stat()
     if (theirs.st_dev, theirs.st_ino) != (ours.st_dev, ours.st_ino):
-        raise UsageError(f"process {pid} must see the same files (got: another root folder); run attach inside of it")
+        raise UsageError(f"process {pid} must see the same files (got: another root folder); run attach inside it")
 
 
 def _python_of(pid: int, exe: str, files: list[Mapping]) -> Mapping:
@@ -141,12 +141,12 @@ def _python_of(pid: int, exe: str, files: list[Mapping]) -> Mapping:
         names = [_version_in(exe), *(_version_of_extension(one.path) for one in files)]
         found = {version: home for version in names[:1] if version} or {version: home for version in names if version}
     if not found:
-        raise UsageError(f"process {pid} must run Python (got {exe}); attach looks at Python alone")
+        raise UsageError(f"process {pid} must run Python (got {exe}); attach observes Python only")
     version, mapping = next(iter(found.items()))
     if version != OURS:
         raise UsageError(
             f"process {pid} must run the same Python as attach, {OURS} (got {version}); "
-            f"install phaseprof for Python {version}, and attach with that"
+            f"install phaseprof for Python {version}, and attach from there"
         )
     if mapping.path.endswith(_GONE):
         raise UsageError(f"process {pid} must run the Python that is on disk (got: {mapping.path}, replaced since)")

@@ -19,15 +19,15 @@ COMMANDS = (
     ("run", "phaseprof.cli.run", "run a program and record its memory, without editing it"),
     ("attach", "phaseprof.cli.attach", "observe a process that already runs"),
     ("report", "phaseprof.cli.report", "report a recorded run"),
-    ("check", "phaseprof.cli.check", "judge a recorded run by exit status"),
+    ("check", "phaseprof.cli.check", "judge a recorded run; the exit status is the verdict"),
     ("watch", "phaseprof.cli.watch", "follow a run that is still being written"),
     ("diff", "phaseprof.cli.diff", "compare the growth of two or more runs"),
-    ("experiment", "phaseprof.cli.diff", "does growth follow a setting?"),
+    ("experiment", "phaseprof.cli.diff", "test whether growth follows a setting"),
     ("snapshots", "phaseprof.cli.snapshots", "judge a folder of CUDA memory snapshots"),
     ("export", "phaseprof.cli.export", "write a run for other tools: CSV, Parquet, Perfetto, OpenMetrics, speedscope"),
-    ("mcp", "phaseprof.cli.mcp", "serve runs and snapshots to agents"),
-    ("import", "phaseprof.cli.import_", "make a run of other tools' logs"),
-    ("completion", "phaseprof.cli.completion", "print the completion of this command line for a shell"),
+    ("mcp", "phaseprof.cli.mcp", "serve runs and snapshots to AI agents"),
+    ("import", "phaseprof.cli.import_", "turn other tools' logs into a run"),
+    ("completion", "phaseprof.cli.completion", "print a script for shell completion"),
 )
 _EPILOG = "Exit status: 0 clean, 1 leak or broken expectation, 2 wrong use, 3 too short to say."
 _INTERRUPTED, _PIPE_CLOSED = 130, 141  # 128 + SIGINT, 128 + SIGPIPE, as shells report them

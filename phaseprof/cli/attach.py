@@ -39,11 +39,11 @@ _LAST_S = 30.0
 _INTERRUPTED = "interrupted"
 _DESCRIPTION = """\
 Observe a Python process that was started without phaseprof: find its main loop, read its counters, look at its heap by
-place a few times, and report what grows. It goes on as if nothing had been there: no thread, hook or module of
-phaseprof stays. Ctrl-C ends the observation early, and reports what was seen."""
+place a few times, and report what grows. The process then goes on as before: no thread, hook or module of phaseprof
+stays behind. Ctrl-C ends the observation early, and reports what was seen."""
 _EPILOG = """\
-Needs the same user, the same container and the same version of Python as the process; before Python 3.14 Linux and gdb.
-Exit status: that of check, 2 where the process cannot be observed."""
+Needs the same user, container and version of Python as the process; before Python 3.14, also Linux and gdb.
+Exit status: as for check, and 2 if the process cannot be observed."""
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -52,13 +52,13 @@ def add_parser(subparsers: Subparsers) -> None:
         "attach", help="observe a process that already runs", description=_DESCRIPTION, epilog=_EPILOG
     )
     add, default = parser.add_argument, Settings()
-    add("pid", type=int, metavar="PID", help="number of the process")
+    add("pid", type=int, metavar="PID", help="process id")
     add("--for", dest="how_long", default="60s", metavar="TIME", help="for how long: 30s, 5min, 1h (default: 60s)")
     add("--out", metavar="RUN", help="folder for the recording; default: runs/NAME-DATE")
     add("--budget", type=float, default=default.budget, metavar="B",
         help="share of wall time that measuring may take (default: %(default)s)")  # fmt: skip
     add("--max-pause", type=float, default=default.max_pause, metavar="S",
-        help="seconds for which one look may stop the program (default: %(default)s)")  # fmt: skip
+        help="seconds for which one look may pause the program (default: %(default)s)")  # fmt: skip
     add("--full", action="store_true", help="print every table, not one screen")
     add("--json", action="store_true", help="print everything as JSON, format 1")
     add("--html", metavar="FILE", help="write one page that needs no network")
@@ -143,7 +143,7 @@ def _observe(target: Target, errand: Errand, seconds: float) -> Seen:
         answer = _wait_until_it_ends(target, errand, _LAST_S)
     took_s = time.monotonic() - began
     if answer is None:
-        why = "it still answers nothing" if target.is_there() else "it has ended"
+        why = "it does not answer" if target.is_there() else "it has ended"
         return Seen(stopped_s, took_s, "", why)
     _refuse(target, answer)
     return Seen(stopped_s, min(took_s, seconds), str(answer.get("loop", "")), why)
@@ -157,10 +157,10 @@ def _wait_until_it_begins(target: Target, errand: Errand) -> float:
         _refuse(target, errand.answer(ENDED) or {})
         waited_s = time.monotonic() - began
         if not target.is_there():
-            raise UsageError(f"process {target.pid} must run (got: it has ended before it could be observed)")
+            raise UsageError(f"process {target.pid} must be running (got: it ended before it could be observed)")
         if waited_s > _LEFT_ALONE_S:
             raise UsageError(
-                f"process {target.pid} must come back to Python (got: its main thread has been in a call of a library "
+                f"process {target.pid} must come back to Python (got: its main thread has been in a library call "
                 f"for {_LEFT_ALONE_S:g} s); try again later"
             )
         if waited_s > _SLEEPS_S and not stopped_s:
@@ -169,7 +169,7 @@ def _wait_until_it_begins(target: Target, errand: Errand) -> float:
                 stopped_s = wake(target, errand)
             was_asleep = is_asleep
             if not is_told:
-                complain("waiting for the main thread, which is in a call of a library or of the system")
+                complain("waiting for the main thread, which is in a library or system call")
             is_told = True
             time.sleep(_SLEEPS_S / 4)
         time.sleep(_POLL_S)
@@ -199,7 +199,7 @@ def _report(args: argparse.Namespace, target: Target, folder: Path, seen: Seen) 
     why = f": {seen.why}" if seen.why else ""
     complain(f"process {target.pid} was observed for {format_duration(seen.seconds)}{why}")
     loop = seen.loop or "no loop was found, so half-seconds count as generations"
-    stood = f"it stood still for {seen.stopped_s:.2f} s at most while attaching; " if seen.stopped_s else ""
+    stood = f"attaching paused it for {seen.stopped_s:.2f} s at most; " if seen.stopped_s else ""
     complain(f"{stood}{loop}")
     try:
         judged = judge_run(str(folder))
@@ -208,5 +208,5 @@ def _report(args: argparse.Namespace, target: Target, folder: Path, seen: Seen) 
     report.show(judged, args)
     if not args.json:
         emit(verdict_line(judged))
-        emit(f"Recorded in {folder}; again: phaseprof report {folder}")
+        emit(f"Recorded in {folder}; to see it again: phaseprof report {folder}")
     return judged.status()

@@ -37,17 +37,17 @@ _WHY = {
 def add_parser(subparsers: Subparsers) -> None:
     """Add the command to the program's parser."""
     parser = subparsers.add_parser(
-        "check", help="judge a recorded run by exit status",
+        "check", help="judge a recorded run; the exit status is the verdict",
         description="Judge every process of a run. Exit status: 0 clean, 1 a leak, or an expected count that is broken "
         "at the end, 2 the run cannot be read or a watched name was never found, 3 too short to say, or not judged.",
     )  # fmt: skip
     parser.add_argument("recording", metavar="RUN", help="folder of a recorded run, or one of its files")
     parser.add_argument(
         "--format", dest="form", choices=FORMATS, default="text",
-        help="how to print it: github are annotations of a workflow (default: %(default)s)",
+        help="how to print it: github prints workflow annotations (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_const", dest="form", const="json", help="the same as --format json")
-    parser.add_argument("--badge", metavar="FILE", type=Path, help="write the verdict for a badge of shields.io")
+    parser.add_argument("--badge", metavar="FILE", type=Path, help="write the verdict as a shields.io badge")
     parser.set_defaults(run=run)
 
 

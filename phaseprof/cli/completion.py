@@ -54,8 +54,8 @@ class Command:
 def add_parser(subparsers: Subparsers) -> None:
     """Add the command to the program's parser."""
     parser = subparsers.add_parser(
-        "completion", help="print the completion of this command line for a shell",
-        description="Print a script by which a shell completes commands, options and their values. bash: eval "
+        "completion", help="print a script for shell completion",
+        description="Print a script with which a shell completes commands, options and their values. bash: eval "
         '"$(phaseprof completion bash)" in .bashrc; zsh: phaseprof completion zsh > a file named _phaseprof in a '
         "folder of $fpath; fish: phaseprof completion fish > ~/.config/fish/completions/phaseprof.fish.",
     )  # fmt: skip

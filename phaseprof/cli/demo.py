@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _DESCRIPTION = """\
-Run an evolutionary trainer of sixteen agents, instrumented as one would instrument a program, and print the reports.
-Each scenario plants one leak: environments made anew and kept (evaluate), batches kept (train), old populations kept
+Run an evolutionary trainer of sixteen agents, instrumented as you would instrument your own, and print the reports.
+Each scenario plants one leak: environments recreated and kept (evaluate), batches kept (train), old populations kept
 (evolve), losses kept with their graphs (losses), a recurrent state that carries its graph along (collect).
 Needs torch. `phaseprof check RUN` judges what was recorded."""
 

@@ -34,12 +34,12 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add both commands to the program's parser."""
     parser = subparsers.add_parser(
         "diff", help="compare the growth of two or more runs", epilog=_CODES,
-        description="Align runs by generation and say where growth collapsed, fell, rose or stayed, against the first. "
-        "Folders of CUDA snapshots are compared in the same way, by step.",
+        description="Align runs by generation and say where growth collapsed, fell, rose or stayed the same, compared "
+        "with the first run. Folders of CUDA snapshots are compared in the same way, by step.",
     )  # fmt: skip
     parser.add_argument(
         "runs", nargs="+", metavar="RUN",
-        help="recorded run, or folder of CUDA snapshots; the first is what the others are held against",
+        help="recorded run, or folder of CUDA snapshots; the others are compared with the first",
     )  # fmt: skip
     _add_common(parser)
     parser.add_argument("--html", metavar="FILE", type=Path, help="write one page that needs no network")
@@ -49,23 +49,23 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def _add_experiment_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
-        "experiment", help="does growth follow a setting?", epilog=_CODES,
+        "experiment", help="test whether growth follows a setting", epilog=_CODES,
         description="Compare runs that differ in one setting, for example seq_len=25:runs/short seq_len=50:runs/long, "
-        "and test whether growth is proportional to it. Folders of CUDA snapshots are taken as well.",
+        "and test whether growth is proportional to it. Folders of CUDA snapshots work, too.",
     )  # fmt: skip
-    parser.add_argument("runs", nargs="+", metavar="NAME=VALUE:RUN", help="several settings as a=1,b=2:RUN")
+    parser.add_argument("runs", nargs="+", metavar="NAME=VALUE:RUN", help="a run and its settings: a=1,b=2:RUN")
     _add_common(parser)
     parser.set_defaults(run=run, is_experiment=True)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--rank", type=int, help="process to compare; default: the one that reports lead with")
+    parser.add_argument("--rank", type=int, help="process to compare; default: the one that reports show first")
     parser.add_argument("--json", action="store_true", help="print everything as JSON, format 1")
     parser.add_argument(
         "--max-file-size",
         default="50 MB",
         metavar="SIZE",
-        help="read no larger snapshot, nor one that could take ten times that in memory (default: %(default)s)",
+        help="skip snapshots that are larger, or could take ten times as much memory (default: %(default)s)",
     )
 
 

@@ -30,9 +30,9 @@ def add_parser(subparsers: Subparsers) -> None:
         "for Perfetto (phases as slices, memory as counters, findings as instants), OpenMetrics text, or the heap by "
         "place for speedscope.",
     )  # fmt: skip
-    parser.add_argument("recording", metavar="RUN")
-    parser.add_argument("--format", dest="form", choices=FORMATS, help="default: by the ending of FILE")
-    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="packed if it ends .gz")
+    parser.add_argument("recording", metavar="RUN", help="folder of a recorded run, or one of its files")
+    parser.add_argument("--format", dest="form", choices=FORMATS, help="default: told by the ending of FILE")
+    parser.add_argument("--out", required=True, type=Path, metavar="FILE", help="compressed if it ends in .gz")
     parser.add_argument("--json", action="store_true", help="print what was written as JSON")
     parser.set_defaults(run=run)
 

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
 _DESCRIPTION = """\
-Make a run of logs that exist already, so that report, check and diff take them: any table with a column of memory
-(CSV, or as a terminal shows it), JSON, text of Prometheus's, logs that say "RSS: 1020 MB"; TensorBoard, Weights &
-Biases and MLflow, files and folders; what psrecord, mprof, pidstat, sar, ps, top, docker stats, kubectl top, nvidia-smi
-and gpustat print; and memray captures where memray is installed. Every file may be gzip'd and becomes a process of
-the run, or several if a column splits it."""
+Turn existing logs into a run that report, check and diff can read: any table with a column of memory (CSV, or as a
+terminal shows it), JSON, Prometheus text, logs that say "RSS: 1020 MB"; files and folders of TensorBoard, Weights &
+Biases and MLflow; the output of psrecord, mprof, pidstat, sar, ps, top, docker stats, kubectl top, nvidia-smi and
+gpustat; and memray captures where memray is installed. Files may be gzipped. Each file becomes a process of the run,
+or several if a column splits it."""
 
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add the command to the program's parser."""
-    parser = subparsers.add_parser("import", help="make a run of other tools' logs", description=_DESCRIPTION)
+    parser = subparsers.add_parser("import", help="turn other tools' logs into a run", description=_DESCRIPTION)
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    parser.add_argument("--out", required=True, type=Path, metavar="RUN", help="folder of the run, made anew")
+    parser.add_argument("--out", required=True, type=Path, metavar="RUN", help="new folder for the run")
     parser.add_argument(
         "--unit", action="append", default=[], metavar="[NAME=]UNIT",
         help="unit of sizes whose names do not say it: bytes, MB, MiB, GB, GiB ...; NAME=count if it counts things",

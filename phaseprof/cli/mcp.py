@@ -26,9 +26,9 @@ nothing."""
 def add_parser(subparsers: Subparsers) -> None:
     """Add the command to the program's parser."""
     parser = subparsers.add_parser(
-        "mcp", help="serve runs and snapshots to agents",
+        "mcp", help="serve runs and snapshots to AI agents",
         description="Serve the runs and the CUDA snapshots below a folder over the Model Context Protocol, on "
-        "standard input and output: findings, series, places, holders, snapshots. Nothing outside of the folder is "
+        "standard input and output: findings, series, places, holders, snapshots. Nothing outside the folder is "
         "read, nothing is written, and no port is opened. Needs the extra mcp.",
     )  # fmt: skip
     parser.add_argument("root", nargs="?", default=".", type=Path, metavar="DIR", help="default: the working folder")

@@ -87,7 +87,7 @@ class Plan:
         """
         name = MAIN if target.module in self._main_names and target.module not in sys.modules else target.module
         if name not in sys.modules:
-            hint = nearest(target.module, sys.modules, cutoff=0.6)
+            hint = nearest(target.module, sys.modules)
             raise UsageError(f"{target}: module {target.module} was never imported{hint}")
         return sys.modules[name]
 

@@ -37,8 +37,8 @@ DEFAULT_INTERVAL_S = 0.1
 _FLAGS = ("--full", "--quiet", "-h", "--help")
 _INTERRUPTED, _WRONG_USE = 130, 2
 _DESCRIPTION = """\
-Run a Python program as the interpreter would, and record its memory: a thread reads the counters every so often, and
-what is named is instrumented from outside. A program that calls phaseprof itself joins the same recording. The summary
+Run a Python program as the interpreter would, and record its memory: a thread reads the counters at intervals, and
+what you name is instrumented from outside. A program that calls phaseprof itself joins the same recording. The summary
 is printed at the end, and the exit status is the program's own."""
 _EPILOG = """\
 --phase, --generation, --watch and --track may be given several times, in the environment (PHASEPROF_PHASE and so on,
@@ -67,9 +67,9 @@ def add_parser(subparsers: Subparsers) -> None:
     add("--full", action="store_true", help="print every table at the end, not one screen")
     add("--quiet", action="store_true", help="print no summary at the end")
     for option, form, what in (
-        ("--phase", "MOD:Class.method", "its calls are a phase; NAME=... names it"),
+        ("--phase", "MOD:Class.method", "each call is a visit of a phase; NAME=MOD:... names the phase"),
         ("--generation", "MOD:Class.method", "each call is an iteration of the outer loop"),
-        ("--watch", "MOD:Class[=N]", "count instances; =2 or =16-17 says what must be"),
+        ("--watch", "MOD:Class[=N]", "count instances; =2 or =16-17 is how many there must be"),
         ("--track", "NAME=MOD:obj.attr", "follow the size of an object"),
     ):
         add(option, action="append", metavar=form, help=what)
@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the program; return its exit status."""
     program: Program = args.program
     if not program.words:
-        raise UsageError("run needs a program: a SCRIPT, or -m MODULE")
+        raise UsageError("a program must be given: SCRIPT, or -m MODULE")
     first = program.words[0]
     targets = collect_targets(args, os.environ, Path.cwd())
     # Who says what a generation is need not hear it from a framework.
@@ -236,15 +236,15 @@ def _print_summary(*, full: bool, finder: LoopFinder | None) -> None:
             emit(line)
     if folder is not None:
         with contextlib.suppress(ValueError):  # the program may have closed the stream
-            emit(f"Recorded in {folder}; again: phaseprof report {folder}")
+            emit(f"Recorded in {folder}; to see it again: phaseprof report {folder}")
 
 
 def _what_was_found(finder: LoopFinder | None) -> list[str]:
     if finder is None or finder.found is None:
         return []
     least_s = api.get_profiler().settings.min_generation_s
-    of_turns = f"each of its turns is a generation, and turns shorter than {least_s:g} s are taken together"
-    return [f"{finder.found}: {of_turns}; --generation names another"]
+    of_turns = f"each of its turns is a generation, and turns shorter than {least_s:g} s are grouped"
+    return [f"{finder.found}: {of_turns}; --generation names another loop"]
 
 
 def _settings(args: argparse.Namespace, program: str) -> dict[str, str]:

@@ -98,7 +98,7 @@ def find_module(name: str) -> Script:
         raise UsageError(f"cannot run -m {name}: {error}") from error
     if spec is None or spec.loader is None:
         known = [module.name for module in pkgutil.iter_modules()]
-        hint = nearest(name, known, cutoff=0.6)
+        hint = nearest(name, known)
         raise UsageError(f"cannot run -m {name}: no such module, or a package without __main__{hint}")
     code, source = _code_of(spec)
     return Script(code, spec.origin or name, None, spec, spec.loader, source, spec.origin or name)

@@ -128,7 +128,7 @@ class RunServer:
     def _path(self, name: str) -> Path:
         path = (self._root / name).resolve()
         if not path.is_relative_to(self._root):
-            raise UsageError(f"only what lies below the folder that is served can be read (got {name!r})")
+            raise UsageError(f"only what lies below the served folder can be read (got {name!r})")
         return path
 
     def _folders(self) -> Iterator[Path]:

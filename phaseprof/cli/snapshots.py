@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Judge a series of CUDA memory snapshots written by torch.cuda.memory._dump_snapshot, plain or gzip'd: what grows per
 step, in which pool, in which block sizes, and, where stacks were recorded, from which lines. No code in a snapshot is
-run. One snapshot gets what can be said of one, two get a difference, three or more a verdict.
+run. One snapshot is described, two are compared, three or more get a verdict.
 Exit status: 0 no leak, 1 leak, 2 wrong use or a file that cannot be read, 3 too short to say."""
 
 _UNREADABLE = 2
@@ -33,7 +33,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "snapshots", help="judge a folder of CUDA memory snapshots", description=_DESCRIPTION
     )
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder of snapshots, or one file")
-    parser.add_argument("--events", type=Path, metavar="DIR", help="TensorBoard event files to lay beside")
+    parser.add_argument("--events", type=Path, metavar="DIR", help="TensorBoard event files to compare with")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write text, JSON, Markdown, CSV, page and plots here")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
@@ -44,7 +44,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "--max-file-size",
         default="50 MB",
         metavar="SIZE",
-        help="read no larger pickle, nor one that could take ten times that in memory (default: %(default)s)",
+        help="skip snapshots that are larger, or could take ten times as much memory (default: %(default)s)",
     )
     parser.set_defaults(run=run)
 

@@ -84,10 +84,10 @@ def parse_track(option: str, text: str) -> Target:
     return parse_target(option, text)
 
 
-def nearest(wrong: str, known: Iterable[str], *, cutoff: float = 0.0) -> str:
-    """Say which known name is nearest; empty if none is as near as ``cutoff``, 0 to 1.  Dunder names are left out."""
+def nearest(wrong: str, known: Iterable[str]) -> str:
+    """Say which known name is nearest; empty if none looks like it.  Dunder names are left out."""
     names = [name for name in known if not name.startswith("__")]
-    found = difflib.get_close_matches(wrong, names, n=1, cutoff=cutoff)
+    found = difflib.get_close_matches(wrong, names, n=1)
     return f"; did you mean {found[0]!r}?" if found else ""
 
 

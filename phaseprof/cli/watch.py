@@ -31,19 +31,19 @@ def add_parser(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "watch", help="follow a run that is still being written",
         description="Show every process of a run as it is recorded: state, generation, memory, findings. The run may "
-        "start later, or again; Ctrl-C ends the view. Without a terminal, a line is printed for each generation that "
-        "ends, and for what is found.",
+        "start later, or be restarted; Ctrl-C ends the view. Without a terminal, a line is printed for each generation "
+        "that ends and for each finding.",
     )  # fmt: skip
     parser.add_argument("recording", type=Path, metavar="RUN", help="folder of a run, or one of its files")
     parser.add_argument("--once", action="store_true", help="print one frame and exit")
     parser.add_argument("--interval", type=float, default=1.0, metavar="S", help="seconds between looks (default: 1)")
     parser.add_argument("--sort", choices=SORTS, default="rank", help="order of the processes (default: %(default)s)")
-    parser.add_argument("--rank", default="", metavar="RANKS", help="show these only, such as 0,4-7")
+    parser.add_argument("--rank", default="", metavar="RANKS", help="show only these ranks, such as 0,4-7")
     parser.add_argument("--phase", default="", metavar="NAME", help="memory at the end of this phase, and its findings")
-    parser.add_argument("--history", type=int, default=0, metavar="N", help="list the last N generations, too")
+    parser.add_argument("--history", type=int, default=0, metavar="N", help="also list the last N generations")
     parser.add_argument(
         "--port", type=int, metavar="PORT",
-        help="answer scrapes, too: OpenMetrics at http://127.0.0.1:PORT/metrics, for this machine only",
+        help="also serve OpenMetrics at http://127.0.0.1:PORT/metrics, to this machine only",
     )  # fmt: skip
     parser.set_defaults(run=run)
 

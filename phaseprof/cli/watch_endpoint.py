@@ -68,7 +68,7 @@ def _handler_for(follower: RunFollower, choice: Choice) -> type[BaseHTTPRequestH
             if name not in (_HOST, "localhost"):
                 self.send_error(HTTPStatus.FORBIDDEN)
             elif self.path.partition("?")[0] != _PATH:
-                self.send_error(HTTPStatus.NOT_FOUND, f"figures are at {_PATH}")
+                self.send_error(HTTPStatus.NOT_FOUND, f"metrics are at {_PATH}")
             else:
                 body = text().encode("utf-8", "replace")
                 self.send_response(HTTPStatus.OK)

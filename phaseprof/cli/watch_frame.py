@@ -159,7 +159,7 @@ class Watched:
         wanted, known = self.choice.phase, list(dict.fromkeys(process.phase_names))
         if wanted and wanted not in known:
             names = ", ".join(clean(name, _STYLE) for name in known) or "none so far"
-            return [((f"No phase is called {clean(wanted, _STYLE)}; there are: {names}", "yellow"),)]
+            return [((f"No phase is called {clean(wanted, _STYLE)}; the phases are: {names}", "yellow"),)]
         metrics = charge_metrics(process)
         charges = sorted(phase_charges(process, metrics[0]), key=lambda row: -row.typical) if metrics else []
         shown = [row for row in charges if wanted in ("", row.phase)][:MAX_PHASES]

@@ -48,7 +48,7 @@ class TrackedSizes:
             readings = sizes.deep_sizes(found, deadline_s=limit_s)
         finally:
             found.clear()
-        return self._figures(readings, f"it has more objects than {limit_s:g} s are enough for (max_look)")
+        return self._figures(readings, f"it holds more objects than can be sized in {limit_s:g} s (max_look)")
 
     def _figures(self, readings: sizes.DeepSizes, why_cut: str) -> dict[str, float]:
         for name, why in self._tracked.gone.items():

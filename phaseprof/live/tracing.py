@@ -183,7 +183,7 @@ class LineTracer:
                 self._n_turns = _MOST_TURNS
             where = f"phase {plan.phase}" if plan.phase else "the generation"
             times = 1 + slowed_ns / usual_ns
-            self._recorder.note(f"to trace which lines allocate, {where} took {times:.1f} times as long, once")
+            self._recorder.note(f"{where} took {times:.1f} times as long once, to trace which lines allocate")
 
     # --- what is worth it -------------------------------------------------------------------------------------------
 

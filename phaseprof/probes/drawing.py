@@ -46,7 +46,7 @@ def draw_holders(cls: type, file: str | os.PathLike[str], *, depth: int = 5) -> 
     found = instances([cls])
     del found[:-_MAX_DRAWN]
     if not found:
-        raise UsageError(f"{type_name(cls)} has no instance that the collector knows; draw it while one is alive")
+        raise UsageError(f"{type_name(cls)} has no instance that the collector tracks; draw it while one is alive")
     text = StringIO()
     objgraph.show_backrefs(
         found, max_depth=depth, too_many=_MAX_REFERRERS, extra_ignore=[id(found)], output=text

@@ -34,7 +34,7 @@ def register_markers(config: pytest.Config) -> None:
     """
     config.addinivalue_line(
         "markers",
-        "object_count(Env=2, ...): fail unless so many instances are alive at the end of the test; also a range "
+        "object_count(Env=2, ...): fail unless that many instances are alive at the end of the test; also a range "
         "(lo, hi), and a mapping {Env: 2}.",
     )
     config.addinivalue_line(

@@ -260,8 +260,8 @@ class RecordWriter:
         self.why_lost = self.why_lost or why
         self.lost += n_records
         self._warn(
-            f"records are lost from {self.path} ({self.why_lost}); the program goes on, and their number is noted in "
-            "the recording as soon as something can be written"
+            f"records are lost from {self.path} ({self.why_lost}); the program goes on, and the recording will say how "
+            "many as soon as it can be written again"
         )
 
     def _warn(self, text: str) -> None:
@@ -290,7 +290,7 @@ class RecordWriter:
         files = self._files
         state = files.see_state() if self.file.fd >= 0 else "closed"
         if state == "moved":
-            self._news.append((True, f"the folder of the recording was moved, which goes on in {files.folder}"))
+            self._news.append((True, f"the folder of the recording was moved; the recording goes on in {files.folder}"))
         elif state == "removed":
             n_gone = files.drop()
             self._open_again()

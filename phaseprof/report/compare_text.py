@@ -11,6 +11,7 @@ from tabulate import tabulate
 from phaseprof.analysis.compare import GROWS, Change, Comparison, Row, Slope
 from phaseprof.analysis.compare_snapshots import POINT
 from phaseprof.analysis.experiment import Experiment
+from phaseprof.report.words import listed
 from phaseprof.units import format_signed_bytes
 
 _MOST_ROWS = 20
@@ -185,7 +186,7 @@ def _where(comparison: Comparison) -> list[str]:
     difference = headline.changes[0].difference
     if not parted or len(parted) == len(comparison.phases) or abs(accounted - difference) > 0.2 * abs(difference):
         return []
-    return [f"They part in {' and '.join(repr(row.point) for row in parted)} and nowhere else."]
+    return [f"They differ in {listed([repr(row.point) for row in parted])}, and nowhere else."]
 
 
 def _change_clause(first: str, name: str, headline: Row, slope: Slope, change: Change) -> str:
@@ -198,7 +199,7 @@ def _change_clause(first: str, name: str, headline: Row, slope: Slope, change: C
     p = "p < 0.001" if change.p < 0.001 else f"p = {change.p:.3f}"
     if change.word == "collapsed":
         rest = f"; {name} still grows a little" if slope.verdict in GROWS else ""
-        rest += f", and comes to rest later ({slope.whole})" if rest and slope.whole not in GROWS else ""
+        rest += f", and levels off later ({slope.whole})" if rest and slope.whole not in GROWS else ""
         return f"Growth collapsed ({rates}; {p}){rest}: what differs between them made it grow."
     return f"Growth is {change.word} ({rates}; {p}): what differs between them contributes to it."
 
@@ -217,7 +218,7 @@ def experiment_sentence(experiment: Experiment) -> str:
         return compare_sentence(comparison)
     if not experiment.parameter:
         return (
-            f"{' and '.join(experiment.changed)} changed together: the runs cannot say which of them did it; "
+            f"{listed(experiment.changed)} changed together: the runs cannot say which of them did it; "
             f"change one at a time. {compare_sentence(comparison)}"
         )
     if experiment.scaling == "does not apply":

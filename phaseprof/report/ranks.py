@@ -10,6 +10,7 @@ from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Finding
 from phaseprof.report.access import count_generations, memory_point, series_of
 from phaseprof.report.text import RULE_WIDTH, Column, Style, columns, elide, wrap
+from phaseprof.report.words import listed
 from phaseprof.units import format_bytes, format_signed_bytes
 
 # A rank grows unlike the others from so many deviations (their median, as of a normal spread) and so many bytes on.
@@ -111,7 +112,7 @@ def _named(rows: Sequence[RankRow], among: Sequence[RankRow]) -> str:
         numbers.append(f"{len(rows) - _MOST_NAMED:,} more")
     if len(numbers) == 1:
         return f"{'Rank' if by_rank else 'Process'} {numbers[0]}"
-    return f"{'Ranks' if by_rank else 'Processes'} {', '.join(numbers[:-1])} and {numbers[-1]}"
+    return f"{'Ranks' if by_rank else 'Processes'} {listed(numbers)}"
 
 
 def _table(rows: Sequence[RankRow], style: Style) -> list[str]:

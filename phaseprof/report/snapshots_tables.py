@@ -192,7 +192,7 @@ def site_notes(series: DeviceSeries) -> list[str]:
     if series.stackless:
         blocks, size = series.stackless
         notes.append(
-            f"{blocks:,} live blocks ({format_bytes(size)}) have no stack: backward thread or before recording"
+            f"{blocks:,} live blocks ({format_bytes(size)}) have no stack: from the backward thread or before recording"
         )
     return notes
 
@@ -268,17 +268,17 @@ def oom_words(series: DeviceSeries, oom: OutOfMemory) -> list[str]:
     free_inside = row.reserved_bytes - row.active_bytes
     words.append(
         f"{format_bytes(row.active_bytes)} of {format_bytes(row.reserved_bytes)} reserved were occupied; the largest "
-        f"free piece had {format_bytes(row.largest_free_bytes)}, all together {format_bytes(free_inside)}"
+        f"free piece was {format_bytes(row.largest_free_bytes)}, all free pieces together {format_bytes(free_inside)}"
     )
     if oom.device_free_bytes > max(row.reserved_bytes, oom.requested_bytes):
         words.append(
-            f"the device had {format_bytes(oom.device_free_bytes)} free: not the device was full, a limit of this "
-            "process was reached (set_per_process_memory_fraction)"
+            f"the device had {format_bytes(oom.device_free_bytes)} free: it was not full, but this process had reached "
+            "its limit (set_per_process_memory_fraction)"
         )
     elif oom.device_free_bytes >= 0:
         words.append(f"the device had {format_bytes(oom.device_free_bytes)} free")
     if free_inside > max(oom.requested_bytes, row.reserved_bytes // 5):
-        words.append("much of what is reserved was free in pieces: fragmentation took part")
+        words.append("much of what is reserved was free in pieces: fragmentation contributed")
     else:
         words.append("nearly all of it was occupied: fragmentation is not the cause")
     return words

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from phaseprof.report.access import short_name
 from phaseprof.report.text import count_text
 from phaseprof.units import format_bytes, rate_text
@@ -133,6 +135,15 @@ def plural(n: int, noun: str) -> str:
     ('1 leak', '1,200 leaks')
     """
     return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Write words one after the other as a sentence does.
+
+    >>> listed(["train"]), listed(["train", "evaluate", "evolve"])
+    ('train', 'train, evaluate and evolve')
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 def drawn_words(drawn: int, there_are: int, noun: str) -> str:

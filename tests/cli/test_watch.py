@@ -381,7 +381,7 @@ def test_a_phase_has_its_own_memory_and_findings(tmp_path: Path) -> None:
     assert "720.00 MiB" in out
     assert "by phase: evaluate +10.00 MiB" in out
     assert " 10  " in out  # a row of the history
-    assert "No phase is called collect; there are: evaluate" in frame_of(watch(tmp_path, phase="collect"))
+    assert "No phase is called collect; the phases are: evaluate" in frame_of(watch(tmp_path, phase="collect"))
 
 
 def test_the_history_lists_the_newest_generations(tmp_path: Path) -> None:

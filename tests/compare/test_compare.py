@@ -279,7 +279,7 @@ def test_phase_in_which_runs_part_is_named() -> None:
     words = {row.point: row.changes[0].word for row in comparison.phases}
     assert words["train"] == "higher"
     assert words["evaluate"] == "unchanged"
-    assert "They part in 'train' and nowhere else." in compare_sentence(comparison)
+    assert "They differ in 'train', and nowhere else." in compare_sentence(comparison)
 
 
 @pytest.fixture(scope="module")

@@ -249,7 +249,7 @@ def test_a_split_into_too_many_processes_is_refused(tmp_path: Path) -> None:
     ("text", "what"),
     [
         ("epoch,loss\n0,1\n", "it seems to be a table, and no column's name is about memory (got epoch, loss)"),
-        ("step,rss_mb\n", "it seems to be a table with rss_mb, and no row of it can be read"),
+        ("step,rss_mb\n", "it seems to be a table with rss_mb, and none of its rows can be read"),
         ("1 2 3\n4 5 6\n", "it seems to be a table without names (it begins '1 2 3')"),
         ("hello world\nhow are you\n", "it seems to be a log of text (it begins 'hello world')"),
         ("<?xml version='1.0'?><a/>", "it seems to be XML"),

@@ -65,7 +65,7 @@ def test_a_wrong_pattern_is_refused(pattern: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("text", "pattern", "why"),
     [
-        ("RSS: 1\n", r"PSS: (?P<pss_MB>\d+)", "no line of it fits"),
+        ("RSS: 1\n", r"PSS: (?P<pss_MB>\d+)", "no line of it matches"),
         ("RSS: one\n", r"RSS: (?P<rss_MB>\w+)", "line 1: rss_MB must be a size (got 'one')"),
         ("RSS: 1e999\n", r"RSS: (?P<rss_MB>\S+)", "line 1: rss_MB must be a size (got '1e999')"),
         ("RSS: 1\n", r"(?P<step>\w+): (?P<rss_MB>\S+)", "line 1: the step must be a number (got 'RSS')"),

@@ -167,7 +167,7 @@ def test_packed_file_is_told_by_its_bytes_and_not_its_name(tmp_path: Path) -> No
         ("step,point,metric,value\nten,end,n,1\n", 2, "step must be a number"),
         ("step,point,metric,value\n0,end,n\n", 2, "4 fields (got 3)"),
         ("step,point,metric,value\n0,end,,1\n", 2, "metric must not be empty"),
-        ("step,point,metric,value,value\n", 1, "column 'value' is there twice"),
+        ("step,point,metric,value,value\n", 1, "column 'value' appears twice"),
         ("a,b,c\n1,2,3\n", 1, "no column's name is about memory (got a, b, c)"),
         ('step,point,metric,value\n0,"end"x,n,1\n', 2, "not CSV"),
     ],

@@ -196,7 +196,7 @@ def test_near_the_limit_a_silent_end_was_most_likely_the_kill() -> None:
 
     assert near is not None
     assert near.describe() == (
-        "killed, most likely for its memory, last seen at generation 212 in train_population, with 97% of the memory "
+        "killed, most likely out of memory, last seen at generation 212 in train_population, with 97% of the memory "
         "limit of 100 B in use"
     )
     assert far is not None

@@ -86,8 +86,8 @@ class Builder:
             return None
         if named.metric.endswith("_percent") and meaning_of(metric).measure in HELD:
             self.notes.append(
-                f"{metric} is a share of a total that the file does not say, so it gets no verdict; "
-                f"say the total with --unit {metric}=64GiB"
+                f"{metric} is a share of a total that the file does not give, so it gets no verdict; "
+                f"give the total with --unit {metric}=64GiB"
             )
         if named.note:
             self.notes.append(named.note)

@@ -36,7 +36,7 @@ def read_tidy_csv(file: Path, units: Units) -> list[Readings]:
     columns = [name.strip() for name in header]
     if len(set(columns)) != len(columns):
         twice = next(name for name in columns if columns.count(name) > 1)
-        raise fail(file, f"column {twice!r} is there twice", "name each column once", line=1)
+        raise fail(file, f"column {twice!r} appears twice", "name each column once", line=1)
     if set(TIDY) <= set(columns):
         return _read_tidy(file, rows, columns, units)
     rule = "a memray table has totals for each place and no readings over time"

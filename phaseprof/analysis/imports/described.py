@@ -21,7 +21,7 @@ def describe_text(file: Path, start: str) -> ImportFailure:
         if start.lstrip().lower().startswith(mark.lower()):
             return fail(file, f"it seems to be {what}, which holds no table of readings", "give a log or a table")
     if "\x00" in start:
-        return fail(file, "it seems to be binary and of no format that is known", "give a text export of it")
+        return fail(file, "it seems to be binary, in a format that is not known", "give a text export of it")
     delimiter = next((mark for mark in ("\t", ";", ",", "|") if mark in line), "")
     names = [cell.strip() for cell in line.split(delimiter)] if delimiter else line.split()
     if names and all(read_quantity(name) for name in names):
@@ -31,7 +31,7 @@ def describe_text(file: Path, start: str) -> ImportFailure:
         told = ", ".join(names)[:160]
         about = [name for name in names if is_about_memory(name)]
         if about:
-            rule = f"it seems to be a table with {', '.join(about)[:100]}, and no row of it can be read"
+            rule = f"it seems to be a table with {', '.join(about)[:100]}, and none of its rows can be read"
             return fail(file, rule, "give it with its rows, each with as many fields as there are names", line=1)
         rule = f"it seems to be a table, and no column's name is about memory (got {told})"
         return fail(file, rule, "its columns must name memory, or be step,point,metric,value", line=1)

@@ -39,7 +39,7 @@ def read_folder(folder: Path, units: Units, read: Callable[[Path, Units], list[R
     metrics = [file for file in files if not file.name.startswith(".") and is_mlflow(read_start(file, 4096))]
     if metrics:
         return read_mlflow(metrics, folder, units)
-    rule = "it is a folder with no event file of TensorBoard's, no run of W&B's and no metric of MLflow's"
+    rule = "it is a folder with no TensorBoard event file, no W&B run and no MLflow metric"
     raise fail(folder, rule, "give the files in it that hold readings")
 
 

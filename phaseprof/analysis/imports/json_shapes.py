@@ -115,10 +115,10 @@ def _steps_of(events: Sequence[Row]) -> list[tuple[float, float, float]]:
 
 SHAPES = (
     Shape("Transformers' trainer_state.json", frozenset({"log_history"}), _trainer_state),
-    Shape("a profile of scalene", frozenset({"samples", "max_footprint_mb"}), _scalene, is_binary=True),
+    Shape("a Scalene profile", frozenset({"samples", "max_footprint_mb"}), _scalene, is_binary=True),
     Shape("sadf -j", frozenset({"sysstat"}), _sysstat),
-    Shape("an answer of Prometheus", frozenset({"status", "data"}), _prometheus_answer),
-    Shape("a trace of torch.profiler", frozenset({"traceEvents"}), _torch_trace),
+    Shape("a Prometheus response", frozenset({"status", "data"}), _prometheus_answer),
+    Shape("a torch.profiler trace", frozenset({"traceEvents"}), _torch_trace),
 )
 # Documents that hold no readings over time, and what to import instead.
 _REFUSED = (

@@ -138,7 +138,7 @@ def _bytes_factor(name: str, unit: str, units: Units, file: Path) -> tuple[float
     factor = units.implied if units.implied is not None else units.default
     if factor is None:
         rule = f"the unit of {name[:100]!r} is not known: neither its name nor the file says it"
-        raise fail(file, rule, f"say it with --unit {name[:100]}=MiB (or bytes, GB, ...; count if it counts things)")
+        raise fail(file, rule, f"give it with --unit {name[:100]}=MiB (or bytes, GB, ...; count if it counts things)")
     return factor, ""
 
 

@@ -66,7 +66,7 @@ def read_patterns(file: Path, patterns: Sequence[re.Pattern[str]], units: Units)
     """
     readings = _LineReader(file, units, finder_of(patterns)).read(iter_lines(file))
     if not readings:
-        rule = f"no line of it fits {patterns[0].pattern!r}"
+        rule = f"no line of it matches {patterns[0].pattern!r}"
         raise fail(file, rule, "try the pattern on a line of the file")
     return readings
 
@@ -117,7 +117,7 @@ class _LineReader:
         quantity = read_quantity(cell)
         if quantity is None or abs(quantity.number) > _MOST_BYTES / (quantity.factor or 1.0):
             raise fail(
-                self._file, f"{name} must be a size (got {cell[:40]!r})", "mend the line or the pattern", line=line
+                self._file, f"{name} must be a size (got {cell[:40]!r})", "fix the line or the pattern", line=line
             )
         axes = self._axes
         device = next((axes[axis] for axis in _DEVICES if axis in axes), "")

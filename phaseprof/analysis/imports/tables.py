@@ -226,7 +226,7 @@ class TableReader:
         if self._left_out:
             self._builder.notes.append(tell_left_out(list(self._left_out)))
         if self.is_newest_first:
-            self._builder.notes.append("the newest row stands first; it is read from its end")
+            self._builder.notes.append("the newest row comes first, so the file is read from its end")
         return self._builder.finish()
 
 

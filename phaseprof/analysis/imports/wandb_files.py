@@ -63,7 +63,7 @@ def read_wandb(file: Path, units: Units) -> list[Readings]:
     readings = [*history.finish(), *_named_monitor(system.finish(), has_history=bool(history.processes))]
     if not readings:
         what = ", ".join(list(left)[:8]) or f"{n_records} records without a figure"
-        raise fail(file, f"it is a run of W&B's, and no metric of it is about memory (got {what})", "log it too")
+        raise fail(file, f"it is a W&B run, and none of its metrics is about memory (got {what})", "log it too")
     if left:
         readings[0].notes.append(tell_left_out(list(left)))
     return readings

@@ -139,9 +139,9 @@ def _notes(readings: Readings, clock: _Clock) -> Iterator[str]:
     yield f"imported from {storable(readings.file.name)}"
     yield from map(storable, readings.notes)
     if readings.n_left_out:
-        yield f"{readings.n_left_out:,} values were left out: none of a machine's memory is that large"
+        yield f"{readings.n_left_out:,} values were left out: no machine has that much memory"
     if not clock.is_known:
-        yield "the file has no times: rates by the hour and the time until a limit are not known"
+        yield "the file has no times, so rates per hour and the time until a limit are not known"
 
 
 class _TurnWriter:

@@ -14,7 +14,7 @@ from phaseprof.report.access import ALLOCATED, devices_in, memory_point, series_
 from phaseprof.report.explained import BYTES_A_BLOCK
 from phaseprof.report.page.charts import Chart, change_words
 from phaseprof.report.page.thinning import thin
-from phaseprof.report.words import clauses
+from phaseprof.report.words import clauses, listed
 from phaseprof.units import format_bytes, format_estimate
 
 _MOST = 200  # generations drawn
@@ -87,7 +87,7 @@ def _process_view(process: ProcessRun, findings: Sequence[Finding]) -> Mapping[s
     view = _view("Process", name, whole, [(_REST, None, 1.0), *parts])
     if view is None:
         return None
-    missing = f"{' and '.join(late)}, read only later in the run, are in everything else" if late else ""
+    missing = f"{listed(late)}, read only later in the run, are in everything else" if late else ""
     over = "; the parts exceed the whole where what they count is not resident" if _exceeds(view) else ""
     said = f"{name} by cause at {at}: {change_words('rss_bytes', whole.values)}{over}"
     return {**view, **_end_of(end, whole), "words": clauses(said, missing, str(end) if end else "")}

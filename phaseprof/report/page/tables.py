@@ -20,7 +20,7 @@ from phaseprof.report.phases import PhasesReport
 from phaseprof.report.sums import NOBODY, SumEntry, title, words
 from phaseprof.report.text import count_text
 from phaseprof.report.tracked import TrackedReport
-from phaseprof.report.words import plural
+from phaseprof.report.words import listed, plural
 from phaseprof.units import format_bytes, format_decimal_bytes, format_duration, format_signed_bytes
 
 MAX_ROWS = 40
@@ -184,7 +184,7 @@ def _seen_by_place(report: ExplainedReport, process: ProcessRun) -> list[str]:
         return []
     names = Generations(process)
     return [
-        f"{' and '.join(missing)} were not measured and are in what is unattributed: the heap by place shows "
+        f"{listed(missing)} were not measured and are part of what is unattributed: the heap by place shows "
         f"{format_signed_bytes(places.bytes)} from generation {names.name(places.since)} to {names.name(places.g)}."
     ]
 
