@@ -254,7 +254,12 @@ class PlaceWatch:
         collector.without_collections(lambda: self._look_now(looks, generation, is_last=is_last))
 
     def _look_now(self, looks: _Looks, generation: int, *, is_last: bool) -> None:
-        table = read_places(libraries=looks.libraries, limit_s=None if is_last else looks.limit_s())
+        try:
+            table = read_places(libraries=looks.libraries, limit_s=None if is_last else looks.limit_s())
+        except MemoryError:
+            self._recorder.note("there was too little memory left for a look at the heap by place")
+            looks.give_up()
+            return
         if table.partial:
             looks.give_up()
             return

@@ -342,8 +342,9 @@ class Thread(_Record, tag="thread"):
 class Dying(_Record, tag="dying"):
     """The process was near its end, or told to end, and everything that waited was looked at and written at once.
 
-    ``cause`` is a memory error's type, a signal's name, or how much of the limit was in use; ``phase`` the innermost
-    phase at that moment, as far as known; ``ending`` whether the process was about to end.
+    ``cause`` is a memory error's type, a signal's name, or how much of a limit was in use; ``phase`` the innermost
+    phase at that moment, as far as known; ``ending`` whether the process was about to end; ``v`` the memory limits of
+    the process and of each device and what was left of them, by the names that they have in ``m`` records.
     """
 
     t: Time
@@ -351,6 +352,7 @@ class Dying(_Record, tag="dying"):
     cause: Name
     phase: Name = ""
     ending: bool = False
+    v: dict[str, Figure] = {}
 
 
 class Program(_Record, tag="program"):

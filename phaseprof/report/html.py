@@ -16,7 +16,7 @@ from phaseprof.report.page.layout import figure, section
 from phaseprof.report.page.markup import Html, element, join, table
 from phaseprof.report.page.process_part import ProcessPart, rank_title, tone, verdict_words
 from phaseprof.report.page.trend import MOST_READINGS
-from phaseprof.report.ranks import RankRow
+from phaseprof.report.ranks import RankRow, died
 from phaseprof.report.run import ProcessHeader, ProcessSection, build_report
 from phaseprof.report.words import clauses, drawn_words, plural
 from phaseprof.units import format_bytes, format_duration, format_signed_bytes
@@ -100,7 +100,8 @@ def _banner(run: Run, ranks: Sequence[RankRow], parts: Sequence[ProcessPart]) ->
         words = f"No leak found in {plural(len(ranks), 'process')}" + (", but read on" if kind == "warn" else "")
     header = parts[0].report.header if parts else None
     command = " ".join(header.argv) if header else ""
-    return banner(words, kind, brand="phaseprof report", command=command, facts=_facts(run, header))
+    facts = [*(f"died: {row.death}" for row in died(ranks)[:1]), *_facts(run, header)]
+    return banner(words, kind, brand="phaseprof report", command=command, facts=facts)
 
 
 def _facts(run: Run, header: ProcessHeader | None) -> list[str]:

@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import psutil
+
+from phaseprof.analysis.deaths import death_of
+from phaseprof.analysis.paths import places_of
+from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Finding
 from phaseprof.report.access import count_generations, memory_point, series_of
-from phaseprof.report.text import RULE_WIDTH, Column, Style, columns, elide, wrap
+from phaseprof.report.text import RULE_WIDTH, Column, Style, columns, elide, entry, wrap
 from phaseprof.report.words import listed
 from phaseprof.units import format_bytes, format_signed_bytes
 
 # A rank grows unlike the others from so many deviations (their median, as of a normal spread) and so many bytes on.
 _DEVIATIONS, _NORMAL, _LEAST_BYTES, _LEAST_SHARE = 5.0, 1.4826, 1 << 20, 0.1
 _MOST_NAMED = 8
+# Of the ranks that died, so many are told of in full.
+_MOST_DEATHS = 3
 
 
 @dataclass(frozen=True)
 class RankRow:
-    """One process in the table over all: its newest and its largest memory, and what was found first."""
+    """One process in the table over all: its newest and its largest memory, and what was found first.
+
+    ``death`` says how and where it ended, in one sentence, if it did not reach its end, and is empty if it did or still
+    runs here; ``has_cause`` whether that tells why.
+    """
 
     rank: int
     pid: int
@@ -29,6 +41,8 @@ class RankRow:
     growth_bytes: float | None
     n_leaks: int
     first_finding: str
+    death: str = ""
+    has_cause: bool = False
 
 
 def rank_row(process: ProcessRun, findings: Sequence[Finding]) -> RankRow:
@@ -41,8 +55,60 @@ def rank_row(process: ProcessRun, findings: Sequence[Finding]) -> RankRow:
     named = "" if first is None else " ".join(filter(None, (first.verdict, first.phase, first.subject or first.kind)))
     return RankRow(
         h.rank if h else 0, h.pid if h else 0, count_generations(process),
-        None if ram is None else ram.last, growth, leaks, named,
+        None if ram is None else ram.last, growth, leaks, named, *_death(process, findings),
     )  # fmt: skip
+
+
+def _death(process: ProcessRun, findings: Sequence[Finding]) -> tuple[str, bool]:
+    """How, where and with what leaking a process ended, and whether that tells why."""
+    death = death_of(process)
+    if death is None or (process.ended is None and _is_running(process.header)):
+        return "", False
+    what = _what_grew(process, findings)
+    return f"{death.describe()}; {what}" if what else death.describe(), death.has_cause
+
+
+def _what_grew(process: ProcessRun, findings: Sequence[Finding]) -> str:
+    """The first leak in a few words; without one, the place where most lay, or came, by the last look."""
+    leak, told = next((f for f in findings if f.verdict == "leak"), None), process.places
+    if leak is not None:
+        where = _name_of(leak.holder)
+        return f"{leak.subject or leak.kind}{f' in {where}' if where else ''} leaked"
+    row = told.rows[0] if told is not None and told.rows else None
+    if told is None or row is None or row.bytes <= 0 or not _name_of(row.steps):
+        return ""
+    return f"most {'came to' if told.since < told.g else 'lay in'} {_name_of(row.steps)} ({format_bytes(row.bytes)})"
+
+
+def _name_of(steps: Sequence[str]) -> str:
+    places = places_of(tuple(steps))
+    return places[-1].name if places else ""
+
+
+def _is_running(header: fmt.Header | None) -> bool:
+    """Whether the process that wrote a recording is running here: that number, begun before the recording."""
+    if header is None or header.host != socket.gethostname():
+        return False
+    try:
+        return bool(psutil.Process(header.pid).create_time() <= header.started_unix_s + 1)
+    except psutil.Error:
+        return False
+
+
+def died(rows: Sequence[RankRow]) -> list[RankRow]:
+    """Return the processes that did not reach their end, those first of which it is known why."""
+    return sorted((row for row in rows if row.death), key=lambda row: not row.has_cause)
+
+
+def death_lines(rows: Sequence[RankRow], style: Style) -> list[str]:
+    """Say which processes died; where it is known why one did, the others were told to end, most likely."""
+    dead = died(rows)
+    told = [row for row in dead if row.has_cause][:_MOST_DEATHS] or dead[:1]
+    rest = dead[len(told) :]
+    texts = [f"{row.death}." for row in told]
+    if rest:
+        texts.append(f"{_named(rest, rows).lower()} did not reach {'its' if len(rest) == 1 else 'their'} end either.")
+    return [line for text in texts for line in entry("Died", text, style, indent=0, name_width=9)]
 
 
 def unlike_others(rows: Sequence[RankRow]) -> list[RankRow]:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import psutil
-
-from phaseprof.analysis.deaths import death_of
 from phaseprof.errors import UsageError
 from phaseprof.progress import Progress
-from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run
 from phaseprof.records import Finding
 from phaseprof.report.access import count_generations
-from phaseprof.report.ranks import RankRow, rank_lines, rank_row
+from phaseprof.report.ranks import RankRow, death_lines, rank_lines, rank_row
 from phaseprof.report.summary import SummaryReport, build_summary
 from phaseprof.report.text import Report, Style, entry, join, section, to_plain
 from phaseprof.units import format_duration
@@ -30,8 +25,7 @@ MAX_NOTES = 12
 class ProcessHeader:
     """Who wrote a recording and how it went.
 
-    ``ended`` says why it stopped, ``None`` if its process just ended; ``death`` how and where, in one sentence, if it
-    did not reach its end, and is empty if it did or still runs here.
+    ``ended`` says why it stopped, ``None`` if its process just ended; ``death`` as in ``RankRow``.
     """
 
     rank: int
@@ -76,7 +70,9 @@ class RunReport(Report):
         if not self.sections:
             return "Nothing was recorded: the run has no process."
         several = len(self.ranks) > 1
-        parts = [section("RANKS", "ranks", rank_lines(self.ranks, style), style)] if several else []
+        died = death_lines(self.ranks, style) if several else []
+        parts = [join(died, style)] if died else []
+        parts += [section("RANKS", "ranks", rank_lines(self.ranks, style), style)] if several else []
         shown = self.sections if style.full else self._first_sections()
         for one in shown:
             parts += [join(_header_lines(one.header, style), style), one.summary.render(style)]
@@ -152,34 +148,16 @@ def build_report(
         if progress is not None:
             progress.update(done)
         process, found = pairs[at]
-        sections.append(ProcessSection(_process_header(process), build_summary(process, found)))
+        sections.append(ProcessSection(_process_header(process, rows[at].death), build_summary(process, found)))
     return RunReport("" if run.path is None else str(run.path), rows, tuple(sections))
 
 
-def _death(process: ProcessRun) -> str:
-    """How and where a process ended; empty where it reached its end, or runs on this machine."""
-    death = death_of(process)
-    if death is None or (process.ended is None and _is_running(process.header)):
-        return ""
-    return death.describe()
-
-
-def _is_running(header: fmt.Header | None) -> bool:
-    """Whether the process that wrote a recording is running here: that number, begun before the recording."""
-    if header is None or header.host != socket.gethostname():
-        return False
-    try:
-        return bool(psutil.Process(header.pid).create_time() <= header.started_unix_s + 1)
-    except psutil.Error:
-        return False
-
-
-def _process_header(process: ProcessRun) -> ProcessHeader:
+def _process_header(process: ProcessRun, death: str) -> ProcessHeader:
     h = process.header
     notes = tuple(process.notes)
     seconds = 0.0 if h is None else max(0.0, (process.last_ns - h.started_ns) / 1e9)
     ended = None if process.ended is None else process.ended.reason or "closed"
-    counts = (seconds, count_generations(process), process.n_records, ended, _death(process))
+    counts = (seconds, count_generations(process), process.n_records, ended, death)
     if h is None:
         return ProcessHeader(0, 1, 0, "", (), "?", "", "", *counts, ("the recording has no header", *notes))
     return ProcessHeader(

@@ -75,6 +75,9 @@ _COUNTERS = {
     "peak_allocated_bytes": "peak allocated",
     "alloc_retries": "allocation retries",
     "ooms": "out-of-memory errors",
+    "limit_bytes": "memory in all",
+    "free_bytes": "memory free to every process",
+    "available_bytes": "memory left for this process",
 }
 _FAMILIES = {
     "peak": "Peak while {} ran (sampled)", "watched": "{} objects", "count": "{} objects", "tracked": "{} (tracked)",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 
@@ -87,4 +89,36 @@ class StandIn:
 
     def _limits(self, device: int) -> tuple[int, int]:
         self.asked_for_limits.append(device)
-        return 100 << 30, 140 << 30
+        reserved = self.devices[device]["reserved_bytes"]["all"]["current"]  # type: ignore[index]
+        return min(100 << 30, (140 << 30) - reserved), 140 << 30
+
+
+class OutOfMemoryError(RuntimeError):
+    """As torch has it."""
+
+
+def install(snapshot: str) -> ModuleType:
+    """Let a program find torch imported, with one device and its history recorded.
+
+    Args:
+        snapshot: a file that is what torch dumps.
+
+    Returns:
+        The module; its ``fill`` sets how many GiB the program has allocated on the device.
+    """
+    backend = StandIn([recorded_stats()])
+    torch = backend.modules()["torch"]
+
+    def fill(gib: float) -> None:
+        full = statistic(0, int(gib * (1 << 30)))
+        backend.devices[0] = {**recorded_stats(), "allocated_bytes": full, "reserved_bytes": full}
+
+    backend.module.memory = ModuleType("torch.cuda.memory")  # type: ignore[attr-defined]
+    backend.module.memory._dump_snapshot = lambda file: shutil.copyfile(snapshot, file)  # type: ignore[attr-defined]
+    torch._C = ModuleType("torch._C")  # type: ignore[attr-defined]
+    torch._C._cuda_isHistoryEnabled = lambda: True  # type: ignore[attr-defined]
+    torch.fill = fill  # type: ignore[attr-defined]
+    OutOfMemoryError.__module__ = "torch"
+    torch.OutOfMemoryError = OutOfMemoryError  # type: ignore[attr-defined]
+    sys.modules["torch"] = torch
+    return torch

@@ -551,7 +551,8 @@ def test_markdown_cannot_be_broken_out_of(leaky: ProcessRun, leak: Finding) -> N
 def ranks(n: int) -> list[ProcessRun]:
     return [
         recorded(
-            fmt.Header(1, "0.1.0", 100 + rank, 0.0, 0, 4096, rank=rank, world_size=n), *metrics("rss_bytes", [GIB])
+            fmt.Header(1, "0.1.0", 100 + rank, 0.0, 0, 4096, rank=rank, world_size=n), *metrics("rss_bytes", [GIB]),
+            fmt.End(9, "closed"),
         )
         for rank in range(n)
     ]
@@ -628,7 +629,9 @@ def test_the_json_is_versioned_with_findings_on_top(leaky: ProcessRun, leak: Fin
 
 
 def test_a_run_that_was_killed_says_so_first() -> None:
-    text = build.build_report(Run(None, ranks(1)), [[]]).render(Style())
+    killed = recorded(fmt.Header(1, "0.1.0", 100, 0.0, 0, 4096), *metrics("rss_bytes", [GIB]))
+
+    text = build.build_report(Run(None, [killed]), [[]]).render(Style())
 
     assert text.startswith("Died:     ended without a word")
 

@@ -167,7 +167,8 @@ def _header_facts(header: ProcessHeader) -> list[tuple[str, str]]:
         ("Process", where), ("Command", " ".join(header.argv)),
         ("Versions", ", ".join(f"{name} {version}" for name, version in versions if version)),
         ("Length", f"{format_duration(header.duration_s)}, {plural(header.n_generations, 'generation')}"),
-        ("Records", f"{header.n_records:,}"), ("Closed", header.ended or "no: still running, or ended abruptly"),
+        ("Records", f"{header.n_records:,}"), ("Died", header.death),
+        ("Closed", header.ended or ("no" if header.death else "no: still running")),
     ]  # fmt: skip
 
 
