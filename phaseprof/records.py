@@ -126,6 +126,23 @@ class Site:
 
 
 @dataclass(frozen=True)
+class HeldTensors:
+    """What lies where a finding's subject is held, in tensors of one device and category, each storage once.
+
+    Attributes:
+        device: as torch writes it, such as ``cuda:0``.
+        category: ``parameters``, ``gradients``, ``optimizer_state``, ``with_graph`` or ``other``.
+        count: of storages.
+        n_bytes: of all of them.
+    """
+
+    device: str
+    category: str
+    count: int
+    n_bytes: int
+
+
+@dataclass(frozen=True)
 class Finding:
     """What phaseprof claims about one cause of growth; the symptoms of one leak are one finding.
 
@@ -148,6 +165,7 @@ class Finding:
         advice: what to do about it, one or two sentences.
         evidence: the series behind the verdict.
         certainty: where verdict, phase, subject and holder come from.
+        tensors: what tensors lie where the subject is held, the most first; empty where no accelerator is used.
     """
 
     verdict: Verdict
@@ -171,6 +189,7 @@ class Finding:
     evidence: tuple[Evidence, ...] = field(default=())
     certainty: Certainty = Certainty()
     sites: tuple[Site, ...] = ()
+    tensors: tuple[HeldTensors, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the finding as JSON-ready data."""

@@ -21,6 +21,7 @@ from phaseprof.analysis.intervals import OF_ITS_OWN, innermost, nearest_phase, o
 from phaseprof.analysis.limits import FELT_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
 from phaseprof.analysis.naming import ALLOCATED, advise, counted_phase, summarise
+from phaseprof.analysis.on_devices import placed_on, torch_name
 from phaseprof.analysis.placed import (
     MOSTLY,
     SHARE,
@@ -550,7 +551,7 @@ def _that_stay(
 def _device(
     process: ProcessRun, symptoms: Mapping[str, Symptom], leaks: Sequence[Finding], horizon: Horizon
 ) -> list[Finding]:
-    """Device memory in use that grows while no finding about tensors explains it."""
+    """Device memory that grows while no finding about tensors explains it, by the places that hold it if known."""
     if any(f.kind in ("tensors", "autograd graph", "garbage") for f in leaks):
         return []
     found = []
@@ -558,24 +559,28 @@ def _device(
         if not _is_on_device(symptom):
             continue
         device = key.partition("/")[0]
-        visible = f"storages/{torch_name(device)}_bytes"
-        shown = symptoms[visible].judgement.slope if visible in symptoms else 0.0
-        # Storages that were never counted say nothing: only a count that stays behind points at C++.
-        hidden = (AT, visible) in process.series and shown < 0.5 * symptom.judgement.slope
-        kind = "autograd graph" if hidden else "gpu"
-        free = process.series.get((AT, f"{device}/free_bytes"))
-        eta = horizon.seconds_left(symptom.judgement.slope, of=free.last) if free is not None else None
-        finding = replace(_plain(process, symptom, kind, horizon), subject=device, eta_s=eta)
-        finding = replace(finding, advice=advise(kind, None, ()))
-        found.append(replace(finding, summary=summarise(finding, symptom.judgement.slope)))
+        left = process.series.get((AT, f"{device}/available_bytes")) or process.series.get((AT, f"{device}/free_bytes"))
+        findings = placed_on(process, symptom, torch_name(device), horizon, _phase_of(process, symptom))
+        for finding in findings or [_unplaced(process, symptoms, symptom, device, horizon)]:
+            rate = finding.bytes_slope or finding.slope
+            eta = None if left is None else horizon.seconds_left(rate, of=left.last)
+            timed = replace(finding, eta_s=eta)
+            found.append(replace(timed, summary=summarise(timed, rate)))
     return found
+
+
+def _unplaced(
+    process: ProcessRun, symptoms: Mapping[str, Symptom], symptom: Symptom, device: str, horizon: Horizon
+) -> Finding:
+    """Device memory of which no place is known."""
+    visible = f"storages/{torch_name(device)}_bytes"
+    shown = symptoms[visible].judgement.slope if visible in symptoms else 0.0
+    # Storages that were never counted say nothing: only a count that stays behind points at C++.
+    hidden = (AT, visible) in process.series and shown < 0.5 * symptom.judgement.slope
+    kind = "autograd graph" if hidden else "gpu"
+    return replace(_plain(process, symptom, kind, horizon), subject=device, advice=advise(kind, None, ()))
 
 
 def _is_on_device(symptom: Symptom) -> bool:
     return symptom.key.endswith("/allocated_bytes") and symptom.judgement.verdict == "leak"
 
-
-def torch_name(device: str) -> str:
-    """Turn the probes' name of a device into torch's own, by which storages are filed: ``cuda0`` is ``cuda:0``."""
-    kind = device.rstrip("0123456789")
-    return f"{kind}:{device[len(kind):]}" if len(kind) < len(device) else device

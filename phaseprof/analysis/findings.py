@@ -30,6 +30,7 @@ from phaseprof.analysis.naming import (
     name_phase,
     summarise,
 )  # fmt: skip
+from phaseprof.analysis.on_devices import with_tensors
 from phaseprof.analysis.placed import as_log, measured_looks, shares
 from phaseprof.analysis.since import Since, first_that_grew, named_since, since
 from phaseprof.analysis.symptoms import AT, ENOUGH, Symptom, find_symptoms
@@ -92,7 +93,8 @@ def find_leaks(
     every = [*counted, *leaks, *broken, *tracked, *rest]
     every += find_slowdown(process, symptoms, every)
     ranked = sorted(_without_doubles(every), key=_rank)[:MOST_FINDINGS]
-    return by_the_clock(process, tuple(with_sites(process, with_certainty(process, finding)) for finding in ranked))
+    known = (with_tensors(process, with_sites(process, with_certainty(process, finding))) for finding in ranked)
+    return by_the_clock(process, tuple(known))
 
 
 def _is_followed(symptom: Symptom) -> bool:

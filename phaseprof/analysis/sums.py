@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from phaseprof.analysis.counters import torch_name
+from phaseprof.analysis.on_devices import torch_name
 from phaseprof.analysis.placed import measured_looks, name_growth
 from phaseprof.analysis.symptoms import AT, judge_metric
 from phaseprof.recording import format as fmt

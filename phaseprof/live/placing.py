@@ -18,9 +18,11 @@ from phaseprof.live.suspects import AT, Suspects
 from phaseprof.native.extension import extension
 from phaseprof.native.places import read_places, resolve
 from phaseprof.native.table import FRAME, MODULE, NAMED, PathStep, PlaceTable, Root
+from phaseprof.probes.categories import tensors_at
 from phaseprof.probes.libraries import is_installed
 from phaseprof.probes.shared_memory import OWN_MAPPINGS
-from phaseprof.probes.tensors import loaded_torch
+from phaseprof.probes.tensors import loaded_torch, tensor_types
+from phaseprof.probes.typeinfo import type_name
 from phaseprof.recording import format as fmt
 
 # What reading the heap takes for each block of Python's allocator, in nanoseconds, in C and in Python (55 to 90 ms for
@@ -294,6 +296,7 @@ class PlaceWatch:
         named = {growth.place for growth in grown} | {node.place for node in nodes[1:]} - table.roots.keys()
         steps = resolve(named if keeper is None else named | {keeper}, libraries=looks.libraries)
         rows = [_row(growth, steps.get(growth.place, ())) for growth in grown]
+        held = [] if self._recorder.read_devices is None else _tensors_in(grown, libraries=looks.libraries)
         if before is not None:
             self.grown = {growth.place: row for growth, row in zip(grown, rows, strict=True)}
             self.grown_libraries = looks.libraries
@@ -308,8 +311,19 @@ class PlaceWatch:
         when = collected_at(int(table.n_objects.sum()), is_enabled=collector.is_enabled())
         self._recorder.add(fmt.Places(
             self._budget.clock(), generation, since, came, rows, heap, _parts(waits.parts), waits.n_rings,
-            waits.n_objects, waits.n_bytes, when, looks.libraries,
+            waits.n_objects, waits.n_bytes, when, looks.libraries, held,
         ))  # fmt: skip
+
+
+def _tensors_in(grown: Sequence[Growth], *, libraries: bool) -> list[fmt.TensorsAt]:
+    """What tensors lie at places to which tensors came, by their positions among the rows."""
+    family = {type_name(cls) for cls in tensor_types()}
+    at = {
+        growth.place: row for row, growth in enumerate(grown)
+        if growth.type_name in family or any(part.type_name in family for part in growth.inside)
+    }  # fmt: skip
+    found = tensors_at(at, libraries=libraries) if at else []
+    return [fmt.TensorsAt(at[one.place], one.device, one.category, one.n_storages, one.n_bytes) for one in found]
 
 
 def collected_at(n_objects: int, *, is_enabled: bool) -> int:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from phaseprof.native.places import members
 from phaseprof.probes import census
 from phaseprof.probes.tensors import StorageReader, live_tensors, loaded_torch, not_leaves, plain_torch
 from phaseprof.probes.typeinfo import mro, with_subclasses
@@ -38,31 +40,91 @@ def tensor_categories() -> dict[str, dict[str, int]]:
     Cost: about 50 ns for each object in the heap and 2 µs for each tensor.
     """
     library = loaded_torch()
+    sums: dict[str, dict[str, int]] = {}
+    if library is not None:
+        for category, size, device in _categorised(library).values():
+            sums.setdefault(device, dict.fromkeys(CATEGORIES, 0))[category] += size
+    return sums
+
+
+class TensorsThere(NamedTuple):
+    """What tensors of one device and category hold at a place and below it, each storage once."""
+
+    place: int
+    device: str
+    category: str
+    n_storages: int
+    n_bytes: int
+
+
+@uninterrupted
+def tensors_at(
+    places: Collection[int], roots: Mapping[str, object] | None = None, *, libraries: bool = True
+) -> list[TensorsThere]:
+    """Return what tensors lie at places and below them, by device and category, the heaviest first.
+
+    A gradient lies where its leaf does.  A storage that is met at two places counts at the first.
+
+    Args:
+        places: of a table that was read in this process.
+        roots: from which the table was read.
+        libraries: whether it was read with them.
+
+    Cost: that of a look by place, 50 ns for each object in the heap, and 2 µs for each tensor.  Nothing is kept.
+    """
+    library = loaded_torch()
     if library is None:
-        return {}
+        return []
+    found, homes = members(places, roots, libraries=libraries)
+    try:
+        categories = _categorised(library)
+        return _add_up(library, found, homes, categories)
+    finally:
+        found.clear()
+
+
+def _add_up(
+    library: ModuleType, found: Sequence[object], homes: Sequence[int], categories: Mapping[int, tuple[str, int, str]]
+) -> list[TensorsThere]:
+    reader, tensor = StorageReader(library), library.Tensor
+    sums: dict[tuple[int, str, str], list[int]] = {}
+    with plain_torch(library):
+        for one, home in zip(found, homes, strict=True):
+            if tensor not in mro(type(one)):
+                continue
+            known = len(reader.sizes)
+            reader.add_all([one])  # type: ignore[list-item]  # its type was seen
+            reader.add_gradients([one])  # type: ignore[list-item]
+            for address in islice(reversed(reader.sizes), len(reader.sizes) - known):
+                size, device = reader.sizes[address]
+                category = categories[address][0] if address in categories else OTHER
+                there = sums.setdefault((home, device, category), [0, 0])
+                there[0] += 1
+                there[1] += size
+    return sorted((TensorsThere(*key, *there) for key, there in sums.items()), key=lambda one: -one.n_bytes)
+
+
+def _categorised(library: ModuleType) -> dict[int, tuple[str, int, str]]:
+    """Return of each live storage, by address, its category, bytes and device."""
     tensors = live_tensors()
     state = _optimizer_state(library)
     try:
-        return _add_up(library, tensors, state)
+        return _sort(library, tensors, state)
     finally:
         tensors.clear()
         state.clear()
 
 
-def _add_up(
+def _sort(
     library: ModuleType, tensors: list[torch.Tensor], state: list[torch.Tensor]
-) -> dict[str, dict[str, int]]:
+) -> dict[int, tuple[str, int, str]]:
     reader = StorageReader(library)
-    sums: dict[str, dict[str, int]] = {}
-    is_counted: set[int] = set()
+    found: dict[int, tuple[str, int, str]] = {}
 
     def take(category: str) -> None:
-        """Add what the reader has met since the last call."""
-        for address in reader.sizes.keys() - is_counted:
-            size, device = reader.sizes[address]
-            is_counted.add(address)
-            of_device = sums.setdefault(device, dict.fromkeys(CATEGORIES, 0))
-            of_device[category] += size
+        """Take what the reader has met since the last call."""
+        for address in reader.sizes.keys() - found.keys():
+            found[address] = (category, *reader.sizes[address])
 
     parameter = library.nn.Parameter
     with plain_torch(library):
@@ -82,7 +144,7 @@ def _add_up(
         finally:
             parameters.clear()
             with_graph.clear()
-    return sums
+    return found
 
 
 def _optimizer_state(library: ModuleType) -> list[torch.Tensor]:

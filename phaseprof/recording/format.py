@@ -234,6 +234,20 @@ class HeapPlace(msgspec.Struct, array_like=True):
     came: Count
 
 
+class TensorsAt(msgspec.Struct, array_like=True):
+    """What lies at one place and below it in tensors of one device and category, each storage once.
+
+    ``row``: position of the place among the rows; ``device`` as torch writes it; ``category`` as among the ``tensors/``
+    metrics; ``count`` of storages.
+    """
+
+    row: Number
+    device: Name
+    category: Name
+    count: Count
+    bytes: Count
+
+
 class Places(_Record, tag="places"):
     """What came by place since the look in generation ``since``: ``bytes`` in all, and the places where most came.
 
@@ -244,7 +258,8 @@ class Places(_Record, tag="places"):
     for the collector to come by itself, -1 where it is switched off, 0 where that was not read.  A row without bytes
     that has graphs is where tensors with a graph lie.
     Without ``libraries`` the look left out what only modules and classes of Python and installed packages hold, and
-    what is outside Python or unreachable.
+    what is outside Python or unreachable.  ``tensors``: where the program uses an accelerator, what the places of the
+    rows hold in tensors.
     """
 
     t: Time
@@ -259,6 +274,7 @@ class Places(_Record, tag="places"):
     waiting_bytes: Count = 0
     collected_at: Count = 0
     libraries: bool = True
+    tensors: list[TensorsAt] = []
 
 
 class Site(msgspec.Struct, array_like=True):

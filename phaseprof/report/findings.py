@@ -17,14 +17,14 @@ from phaseprof.records import Certainty, Finding, Source
 from phaseprof.report.access import GENERATION_END, count_generations
 from phaseprof.report.notebook import folded, preformatted, rich_table, rich_text, table
 from phaseprof.report.text import Report, Style, count_text, entry, fit, section, wrap
-from phaseprof.report.words import metric_words, plural, reading
+from phaseprof.report.words import TENSORS_FOR, metric_words, plural, reading
 from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 
 # Below this no verdict on a series means anything.
 LEAST_READINGS = 6
 _FIELD_WIDTH = 9
 # Lines that a text names; the JSON has all.
-_MOST_SITES = 3
+_MOST_SITES, _MOST_TENSORS = 3, 4
 # Verdicts whose parts may be known more or less.
 _RISING = ("leak", "growing", "filling")
 _HEAD = ("verdict", "kind", "phase", "subject", "held by", "growth")
@@ -158,7 +158,10 @@ def _entry_lines(number: int, item: FindingEntry, style: Style) -> list[str]:
 def _facts(item: FindingEntry, style: Style) -> list[tuple[str, str]]:
     f = item.finding
     known = certainty_text(f.certainty) if f.verdict in _RISING else ""
-    return [("Made at", sites_text(f)), ("To do", f.advice), ("Seen", evidence_text(f, style)), ("Known", known)]
+    return [
+        ("Tensors", tensors_text(f)), ("Made at", sites_text(f)), ("To do", f.advice),
+        ("Seen", evidence_text(f, style)), ("Known", known),
+    ]  # fmt: skip
 
 
 def sites_text(finding: Finding) -> str:
@@ -169,6 +172,12 @@ def sites_text(finding: Finding) -> str:
         for site in finding.sites[:_MOST_SITES]
     ]
     return ", ".join(lines) or finding.site or ""
+
+
+def tensors_text(finding: Finding) -> str:
+    """Write what lies where the subject is held: ``1.20 GiB of activations kept for backward on cuda:0 (40)``."""
+    told = [(TENSORS_FOR.get(one.category, one.category).lower(), one) for one in finding.tensors[:_MOST_TENSORS]]
+    return ", ".join(f"{format_bytes(one.n_bytes)} of {what} on {one.device} ({one.count:,})" for what, one in told)
 
 
 def _percent(share: float) -> str:

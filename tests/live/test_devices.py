@@ -106,6 +106,24 @@ def test_growth_on_a_device_is_named_with_its_phase(world_model: StandIn) -> Non
     assert [(f.verdict, f.kind, f.phase, f.slope) for f in device] == [("leak", "gpu", "collect", 88_064.0)]
 
 
+def test_what_leaks_is_told_by_what_its_tensors_are_for() -> None:
+    """On the CPU, as where a device is in use."""
+    torch = pytest.importorskip("torch")
+    profiler = Profiler(None, budget=None, sample_every_s=None)
+    profiler._session.recorder.read_devices = dict
+    kept = [torch.nn.Linear(64, 64)]
+    for step in range(14):
+        with profiler.generation(step), profiler.phase("collect"):
+            kept.append(kept[0](torch.ones(2048, 64)))
+
+    leaks = [finding for finding in profiler.findings() if finding.verdict == "leak"]
+    profiler.close()
+
+    told = [(one.device, one.category) for finding in leaks for one in finding.tensors]
+    assert told[0] == ("cpu", "with_graph")
+    assert "local kept" in str(leaks[0].holder)
+
+
 @pytest.mark.gpu
 def test_growth_on_a_real_device_is_named_with_its_phase() -> None:
     torch = pytest.importorskip("torch")
@@ -121,3 +139,4 @@ def test_growth_on_a_real_device_is_named_with_its_phase() -> None:
     profiler.close()
 
     assert [(f.kind, f.phase) for f in leaks] == [("tensors", "collect")]
+    assert [(one.device, one.category) for one in leaks[0].tensors] == [("cuda:0", "other")]

@@ -33,7 +33,7 @@ PROBES = str(Path(__file__).parents[1] / "probes")
 # The address space of the program so far.
 VMS = "int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()"
 # What a program takes of a limit in each generation, in the tests that fill one.
-STEP = 4 << 20
+STEP = 8 << 20
 
 
 def run(
@@ -107,7 +107,7 @@ def control_group(limit_bytes: int) -> Iterator[Path]:
 
 
 def killed_by_the_kernel(folder: Path) -> None:
-    with control_group(160 << 20) as group:
+    with control_group(320 << 20) as group:
         fill_until_killed(folder, shell=f"echo 0 > {group}/cgroup.procs")
     looked_near_the_limit(folder)
 

@@ -74,6 +74,7 @@ class Rising(Suspects):
 class Records(Recorder):
     def __init__(self) -> None:
         self.added: list[fmt.Record] = []
+        self.read_devices = None
 
     def add(self, record: fmt.Record) -> None:
         self.added.append(record)

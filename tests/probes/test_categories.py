@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from phaseprof.probes.categories import CATEGORIES, tensor_categories
+from phaseprof.native.places import read_places
+from phaseprof.probes.categories import CATEGORIES, tensor_categories, tensors_at
 
 torch = pytest.importorskip("torch")
 FLOAT = 4
@@ -51,6 +52,24 @@ def test_each_storage_is_in_one_category(before: dict[str, int]) -> None:
     assert came == {
         "parameters": n, "gradients": n, "optimizer_state": 2 * n + FLOAT, "with_graph": 50 * 200 * FLOAT,
         "other": (50 * 300 + 70_000) * FLOAT,
+    }  # fmt: skip
+
+
+def test_what_lies_at_a_place_is_told_by_category() -> None:
+    trainer = Trainer()
+    trainer.step()
+    trainer.kept = [trainer.model(torch.ones(50, 300)), torch.zeros(70_000)]
+    roots = {"trainer": trainer}
+    table = read_places(roots)
+    (whole,) = table.roots
+
+    found = tensors_at([whole], roots)
+
+    n = 300 * 200 * FLOAT
+    assert {(one.place, one.device) for one in found} == {(whole, "cpu")}
+    assert {one.category: one.n_bytes for one in found} == {
+        "parameters": n, "gradients": n, "optimizer_state": 2 * n + FLOAT, "with_graph": 50 * 200 * FLOAT,
+        "other": 70_000 * FLOAT,
     }  # fmt: skip
 
 

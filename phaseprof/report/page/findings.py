@@ -12,6 +12,7 @@ from phaseprof.report.findings import (
     rule_text,
     sites_text,
     slope_text,
+    tensors_text,
 )
 from phaseprof.report.page.markup import Html, element, join
 from phaseprof.report.page.sparkline import sparkline
@@ -95,6 +96,7 @@ def _facts(item: FindingEntry) -> Html:
         ("Growth", slope_text(finding)),
         ("Since", "" if item.since is None else f"{finding.slope_unit.partition('/')[2] or 'generation'} {item.since}"),
         ("Memory ends in", "" if finding.eta_s is None else f"{format_estimate(finding.eta_s)} at this rate"),
+        ("Tensors there", tensors_text(finding)),
         ("Made at", sites_text(finding)),
         ("Known", certainty_text(finding.certainty)),
     ]
