@@ -408,7 +408,7 @@ def _dead(
         phase=counted_phase(symptoms), eta_s=horizon.seconds_left(rate), advice=advise("garbage", None, ()),
     )  # fmt: skip
     waits = f"{format_bytes(dead.n_bytes)} waited for the collector at the last look"
-    text = f"{waits}, {dead.n_objects:,} of these among it"
+    text = f"{waits}, including {dead.n_objects:,} of these objects"
     return [replace(finding, summary=f"{summarise(finding, rate)} ({text})")]
 
 
@@ -470,7 +470,7 @@ def _unexplained(
         return replace(finding, summary=summarise(finding, rate))
     if is_frozen(process, counter):
         finding = replace(finding, kind="garbage", advice=advise("frozen", None, ()))
-        return replace(finding, summary=f"{summarise(finding, rate)}; gc.freeze() keeps them from the collector")
+        return replace(finding, summary=f"{summarise(finding, rate)}; gc.freeze() hides them from the collector")
     buffers = sum(s.judgement.slope for key, s in symptoms.items() if key.startswith("untracked/") and s.rises)
     in_python = kind == "objects" or buffers >= 0.5 * counter.judgement.slope
     known_as = "unseen" if in_python and not is_imported(process) else _what_was_seen(process)

@@ -182,7 +182,7 @@ def counted_phase(symptoms: Mapping[str, Symptom]) -> str | None:
 
 
 ADVICE = {
-    "objects": "Remove {subject} from {place} when you are done with them, or bound it.",
+    "objects": "Remove {subject} from {place} when you are done with them, or bound its size.",
     "tensors": "Clear or bound {place}, and keep what you need of each tensor, not the tensor itself: .item() or "
     "float() for logging, .detach().cpu() for data.",
     "arrays": "Clear or bound {place}; if a small slice is what you need, copy it: a view keeps the whole array.",
@@ -205,8 +205,8 @@ ADVICE = {
     "memory of the process, or record a run with phaseprof.",
     "logged device": "The log holds only the memory of the device, so it cannot say what grows: record a run with "
     "phaseprof, or take a memory snapshot with stacks.",
-    "gpu": "Device memory grows that no Python tensor accounts for: keep no graph alive (detach, no_grad), and take a "
-    "memory snapshot with stacks for the allocation site.",
+    "gpu": "No Python tensor accounts for this device memory: keep no graph alive (detach, no_grad), and take a memory "
+    "snapshot with stacks to see which lines allocate it.",
     "children": "Close and join child processes after use; give forked workers arrays instead of lists of Python "
     "objects, whose reference counts make each worker copy the pages they lie on.",
     "descriptors": "Close files, sockets and mappings when you are done with them (use a with block), or bound "
@@ -214,8 +214,8 @@ ADVICE = {
     "threads": "Shut executors and threads down after use (with ThreadPoolExecutor(...) as pool:, or shutdown()).",
     "shared memory": "Close and unlink each segment when its reader is done.",
     "throughput": "Look for work that grows with each generation, such as a list that is searched.",
-    "fragmentation": "Freed memory stays with the allocator because a little that is still alive lies in between: "
-    "clear or bound {place}, or give freed memory back with malloc_trim(0), MALLOC_ARENA_MAX=2 or another allocator.",
+    "fragmentation": "The allocator keeps freed memory because a few live blocks lie in between: clear or bound "
+    "{place}, or give freed memory back with malloc_trim(0), MALLOC_ARENA_MAX=2 or another allocator.",
 }  # fmt: skip
 
 
@@ -258,7 +258,8 @@ _IMPLIED = {None, "Process", "ForkProcess", "SpawnProcess", "Thread", "SharedMem
 # What goes by the name of its kind: the words for it, and whether they are a plural.
 _BY_KIND = {
     "objects": ("objects", True), "tensors": ("tensors", True), "arrays": ("arrays", True),
-    "autograd graph": ("autograd graphs", True), "garbage": ("dead cycles", True), "container": ("a container", False),
+    "autograd graph": ("autograd graphs", True), "garbage": ("unreachable cycles", True),
+    "container": ("a container", False),
     "native": ("native memory", False), "unseen": ("memory", False),
     "logged": ("memory of the process", False), "logged container": ("memory of the container", False),
     "logged host": ("memory of the machine", False), "logged device": ("device memory", False),
@@ -278,7 +279,7 @@ _VERBS = {
     "step": ("rose once", "rose once"), "stable": ("stays level", "stay level"),
     "expectation": ("is not as many as expected", "are not as many as expected"),
     "slowdown": ("slows down", "slow down"),
-    "too short": ("grew, in too few readings to judge", "grew, in too few readings to judge"),
+    "too short": ("grew, but in too few readings to judge", "grew, but in too few readings to judge"),
 }  # fmt: skip
 
 
@@ -333,7 +334,7 @@ def _name_subject(finding: Finding, known_as: str | None) -> tuple[str, bool]:
     if kind == "fragmentation" and subject:
         return f"{words} between {_PLURALS.get(subject, f'{subject} objects')} that stay", is_plural
     if kind == "garbage" and subject:
-        return f"{words} of {_PLURALS.get(subject, subject)}", is_plural
+        return f"{words} of {_PLURALS.get(subject, f'{subject} objects')}", is_plural
     if kind in _BEGUN:
         return words + _of(subject), is_plural
     if subject is None or subject in ("Tensor", "ndarray"):

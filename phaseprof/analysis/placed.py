@@ -410,10 +410,10 @@ def explain_once(
         key=lambda one: (one.kind == "container", not one.holder, abs(math.log(turns * one.bytes_slope / grown))),
         default=None,
     )
-    where = "what it holds is about as much as memory grew by"
+    where = "it holds about as much as memory grew"
     best = best or _kept_nodes(process, memory)
     if best is None:
-        where, best = "as many graphs as generations hang from there", _kept_graphs(process, told)
+        where, best = "it holds as many graphs as there were generations", _kept_graphs(process, told)
     if best is not None and best.kind == "autograd graph" and not best.holder:  # another look may have met who holds it
         elsewhere = [one for look in measured_looks(process) for one in shares(look)]
         best = replace(best, holder=_contexts(elsewhere))

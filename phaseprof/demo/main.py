@@ -87,8 +87,8 @@ def train(trainer: Trainer, generations: int) -> None:
             trainer.evolve_population(fitness)
         seconds = time.perf_counter() - begin
         print(
-            f"Generation {index + 1:3d} / {generations}   {trainer.env_steps() / seconds:8,.0f} steps/s"
-            f"   replay {len(trainer.replay):,} / {trainer.replay.capacity:,}"
-            f"   best {max(fitness):+.3f}   validation {trainer.validate():+.3f}",
+            f"Generation {index:2d}: {trainer.env_steps() / seconds:6,.0f} steps/s, "
+            f"replay {len(trainer.replay):,}/{trainer.replay.capacity:,}, "
+            f"best {max(fitness):+.3f}, validation {trainer.validate():+.3f}",
             flush=True,
         )

@@ -11,6 +11,7 @@ from phaseprof.units import format_duration
 
 MAX_JOBS = 8  # listed one by one, the dearest
 ASKED = " (asked for)"  # ends the name of a job that the user asked for
+_WIDTH = 27
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,9 @@ class CostReport(Report):
             lines += wrap(said, style.width, style)
         if self.left:
             jobs_left = ", ".join(f"{name} ({format_duration(seconds)})" for name, seconds in sorted(self.left.items()))
-            lines += entry("Too long for the loop", jobs_left, style, indent=0, name_width=26)
+            lines += entry("Too long for the loop", jobs_left, style, indent=0, name_width=_WIDTH)
         put_off = ", ".join(f"{name} {times_text(n)}" for name, n in sorted(self.skipped.items()) if n)
-        return lines + entry("Put off for lack of budget", put_off or "nothing", style, indent=0, name_width=26)
+        return lines + entry("Put off for lack of budget", put_off or "nothing", style, indent=0, name_width=_WIDTH)
 
     def _share_of(self, seconds: float) -> str:
         return f"{seconds / self.wall_s:.2%}" if self.wall_s else "-"

@@ -85,7 +85,7 @@ class ExplainedReport(Report):
             grown = format_signed_bytes(self.malloc_other_bytes)
             notes.append(f"by malloc's own count, blocks in use other than storages and arrays changed by {grown}")
         if self.unattributed_bytes < 0:
-            notes.append("the parts exceed the growth: some of what they count is not resident, or was so already")
+            notes.append("the parts exceed the growth: some of what they count is not resident, or already was before")
         return [line for note in notes for line in entry("Note", note, style, name_width=5)]
 
 

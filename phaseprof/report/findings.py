@@ -247,9 +247,9 @@ def rule_text(finding: Finding) -> str:
     voted = [e for e in finding.evidence if e.metric == finding.metric] or list(finding.evidence[:1])
     if not finding.metric:
         return ""
-    n = f" over {len(voted[0].values)} readings" if voted else ""
+    n = f" over {plural(len(voted[0].values), 'reading')}" if voted else ""
     sure = f", confidence {finding.confidence:.2f}" if finding.confidence else ""
-    return f"{finding.verdict} by {metric_words(finding.metric)}{n}{sure}"
+    return f"Judged by: {metric_words(finding.metric)}{n}{sure}"
 
 
 DISABLED = "Nothing was measured: the profiler is disabled"

@@ -97,7 +97,7 @@ def _banner(run: Run, ranks: Sequence[RankRow], parts: Sequence[ProcessPart]) ->
     else:
         tones = {tone(part.report.summary) for part in parts}
         kind = "warn" if "warn" in tones else "good"
-        words = f"No leak found in {plural(len(ranks), 'process')}" + (", but read on" if kind == "warn" else "")
+        words = f"No leak found in {plural(len(ranks), 'process')}" + (", but see each part" if kind == "warn" else "")
     header = parts[0].report.header if parts else None
     command = " ".join(header.argv) if header else ""
     facts = [*(f"died: {row.death}" for row in died(ranks)[:1]), *_facts(run, header)]

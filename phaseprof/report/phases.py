@@ -73,8 +73,13 @@ class PhasesReport(Report):
         lines = columns(layout, [_cells(row) for row in shown], style)
         if tail:
             lines.insert(2 + head, f"... ({len(self.rows) - head - tail:,} more)")
+        return [*lines, *wrap(self.legend, style.width, style)]
+
+    @property
+    def legend(self) -> str:
+        """Say what the columns are."""
         note = f"Added is what the phase itself adds to {self.memory}; Climbs is how much the reading at its end rises."
-        return [*lines, *wrap(" ".join(filter(None, (note, self.estimates))), style.width, style)]
+        return " ".join(filter(None, (note, self.estimates)))
 
 
 def _cells(row: PhaseRow) -> tuple[str, ...]:

@@ -25,8 +25,8 @@ from phaseprof.units import format_bytes
 
 _NAME_WIDTH = 54
 _WORDS = {
-    OTHER_PLACES: "other places in Python", NATIVE: "native: beyond all that Python holds",
-    FRAGMENTATION: "fragmentation: freed, and kept by malloc", UNSEEN: "not looked at",
+    OTHER_PLACES: "other places in Python", NATIVE: "native: not held by Python",
+    FRAGMENTATION: "fragmentation: freed, kept by malloc", UNSEEN: "not looked at",
     GIVEN_BACK: "fragmentation given back by a trim at the end",
 }  # fmt: skip
 NOBODY = {UNREACHABLE: "waits for the collector", OUTSIDE: "held outside Python"}

@@ -13,7 +13,7 @@ from phaseprof.report.access import memory_point, series_of
 from phaseprof.report.text import Column, Report, Style, columns, section, wrap
 from phaseprof.units import format_bytes, format_duration
 
-_NOTE = "Each leak is taken to have grown steadily since its first generation, and to go on so."
+_NOTE = "This assumes that each leak grew steadily from its first generation, and will go on doing so."
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,8 @@ def test_what_waits_is_named_with_its_phase() -> None:
     assert (finding.slope, finding.slope_unit, finding.holder) == (MIB, "bytes/generation", ())
     assert finding.advice.startswith("Only a full collection frees these reference cycles")
     assert finding.summary == (
-        "Dead cycles of Rollout created in collect leak: +1.00 MiB a generation since generation 0 "
-        "(9.00 MiB waited for the collector at the last look, 28 of these among it)"
+        "Unreachable cycles of Rollout objects created in collect leak: +1.00 MiB a generation since generation 0 "
+        "(9.00 MiB waited for the collector at the last look, including 28 of these objects)"
     )
 
 

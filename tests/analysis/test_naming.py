@@ -214,7 +214,7 @@ def test_every_kind_has_advice_without_gaps(kind: str) -> None:
 def test_advice_says_where() -> None:
     told = advise("objects", "Episode", LOSSES)
 
-    assert told == "Remove Episode objects from trainer.stats.losses when you are done with them, or bound it."
+    assert told == "Remove Episode objects from trainer.stats.losses when you are done with them, or bound its size."
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -277,9 +277,9 @@ NODES = {"metric": "graph_nodes", "slope": 2464.0, "slope_unit": "nodes/generati
         ("autograd graph", "Tensor", NODES, "Autograd graphs created in train leak: +2,464 nodes (about "),
         ("autograd graph", "cuda0", counted("cuda0/allocated_bytes"), "Autograd graphs on cuda0 created in "),
         ("gpu", "cuda0", counted("cuda0/allocated_bytes"), "Device memory on cuda0 created in train leaks: "),
-        ("garbage", "Node", {}, "Dead cycles of Node created in train leak: +16 objects "),
-        ("garbage", "Tensor", BYTES, "Dead cycles of tensors created in "),
-        ("garbage", None, {}, "Dead cycles created in "),
+        ("garbage", "Node", {}, "Unreachable cycles of Node objects created in train leak: +16 objects "),
+        ("garbage", "Tensor", BYTES, "Unreachable cycles of tensors created in "),
+        ("garbage", None, {}, "Unreachable cycles created in "),
         ("container", "dict", ITEMS, "A dict filled in train leaks: +5 items (about "),
         ("container", "OrderedDict", ITEMS, "An OrderedDict filled in "),
         ("objects", "Player", ITEMS, "Player created in train leaks: +5 items (about "),

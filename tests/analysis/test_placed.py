@@ -190,7 +190,7 @@ def test_a_single_look_names_where_about_as_much_lies_as_memory_grew_by() -> Non
 
     assert (finding.verdict, finding.kind, finding.holder) == ("leak", "objects", tuple(ROLLOUTS))
     assert finding.summary.endswith(
-        "named from a single look at the end: what it holds is about as much as memory grew by"
+        "named from a single look at the end: it holds about as much as memory grew"
     )
 
 

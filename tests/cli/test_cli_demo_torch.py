@@ -16,7 +16,7 @@ def test_demo_trains_and_records(tmp_path: Path) -> None:
     done = phaseprof_command("demo", "--scenario", "none", "--generations", "2", "--out", "run", cwd=tmp_path)
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Generation   2 / 2" in done.stdout
+    assert "Generation  1: " in done.stdout
     assert "FINAL MEMORY ANALYSIS" in done.stdout
     assert len(load_run(tmp_path / "run").main.generations) == 2
 

@@ -131,7 +131,7 @@ SECTIONS = {
     "findings": "FINDINGS", "phases": "PHASES AND CHECKPOINTS", "trend": "MEMORY TREND",
     "growth": "MEMORY GROWTH ANALYSIS", "counts": "WATCHED OBJECT COUNTS", "tracked": "Memory Report",
     "throughput": "THROUGHPUT", "sums": "WHERE MEMORY GREW", "explained": "RSS GROWTH EXPLAINED",
-    "cost": "COST OF PROFILING",
+    "devices": "TENSORS BY DEVICE", "cost": "COST OF PROFILING",
 }  # fmt: skip
 
 

@@ -142,7 +142,7 @@ def test_of_a_place_that_is_no_python_file_nothing_is_read(site: str) -> None:
 def test_two_phases_of_one_leak_are_reconciled() -> None:
     page = page_of(leaky_records(), replace(leak_finding(), phase="train_population"))
 
-    assert "Made in train_population , paid for in evaluate_population :" in page.text
+    assert "What stays is made in train_population , but private memory" in page.text
 
 
 def test_one_phase_of_one_leak_needs_no_words(leaky_page: Page) -> None:

@@ -125,7 +125,7 @@ def test_what_a_counter_that_breathes_tells_has_a_spread() -> None:
     spreads = {part.kind: part.spread_bytes for part in one.parts}
     assert spreads["place"] == spreads["other places"] == 0
     assert 0 < spreads["native"] == spreads["not looked at"] <= 6000
-    assert "all that Python holds (within " in build_sums(process, LEAK).render(Style())
+    assert "not held by Python (within " in build_sums(process, LEAK).render(Style())
 
 
 def test_the_look_that_found_most_is_told() -> None:

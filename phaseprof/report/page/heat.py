@@ -64,7 +64,7 @@ def heat_chart(process: ProcessRun) -> Chart | None:
     first = charge_metrics(process)[0]
     rows = phase_charges(process, first)
     top = max(rows, key=lambda row: row.total)
-    caption = f"Change of {metric_words(first).lower()} while each phase ran; {top.phase} added most of {len(rows)}"
+    caption = f"Change of {metric_words(first).lower()} while each phase ran; {top.phase} added most"
     return Chart("heat", "Which phase adds memory", caption, tuple(views), "short" if len(rows) < 9 else "tall")
 
 
@@ -79,11 +79,9 @@ def made_and_paid(process: ProcessRun, findings: Sequence[Finding]) -> list[Html
     known = {row.phase for row in rows}
     return [
         element(
-            "p", "Made in ", element("code", phase), ", paid for in ", element("code", top.phase),
-            ": what stays is put in ", element("code", phase),
-            f", as the finding says; {metric_words(metrics[0]).lower()} rose most while ",
-            element("code", top.phase), " ran. A counter rises where memory is taken from the system, and that need "
-            "not be where what stays was made.", class_="both",
+            "p", "What stays is made in ", element("code", phase), f", but {metric_words(metrics[0]).lower()} rose "
+            "most while ", element("code", top.phase), " ran. Both are true: a counter rises where memory is taken "
+            "from the system, which need not be where the objects that stay are made.", class_="both",
         )
         for phase in others
         if phase in known and top.total > 0

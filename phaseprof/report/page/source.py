@@ -61,7 +61,7 @@ def editor_link(site: Site) -> Html:
     return element("a", words, href=f"vscode://file{quote(site.file)}:{site.line}")
 
 
-def source_block(site: Site, *, until_unix_s: float, says: str = "Written at") -> Html:
+def source_block(site: Site, *, until_unix_s: float, says: str = "Defined at") -> Html:
     """Return the lines around a place in a program that opens at a click; where they cannot be read, the place alone.
 
     Args:
@@ -81,7 +81,7 @@ def source_block(site: Site, *, until_unix_s: float, says: str = "Written at") -
         for number, written in lines
     ]
     text = element("pre", *shown, class_="source")
-    return join(where, element("details", element("summary", "Its lines"), note, text))
+    return join(where, element("details", element("summary", "Show the lines"), note, text))
 
 
 def _lines_around(site: Site) -> Sequence[tuple[int, str]]:

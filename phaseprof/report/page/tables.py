@@ -40,11 +40,9 @@ def phases_table(process: ProcessRun, report: PhasesReport) -> Html:
          _change(row.climbs_bytes), row.role, editor_link(sites[row.name]) if row.name in sites else "-")
         for row in report.rows[:MAX_ROWS]
     ]  # fmt: skip
-    titles = ("Phase", "Visits", "Time a generation", "Added a generation", "Peak", "Climbs a generation", "Kind",
-              "Written at")  # fmt: skip
-    said = f"Memory is {report.memory}. What stays is how much the reading at its end climbs. {report.estimates}"
+    titles = ("Phase", "Visits", "Time/gen", "Added/gen", "Peak", "Climbs/gen", "Kind", "Defined at")
     whole = cut_table(titles, rows, of=len(report.rows), noun="phase", caption="Phases and checkpoints")
-    return join(whole, element("p", said, class_="fine"))
+    return join(whole, element("p", report.legend, class_="fine"))
 
 
 def _change(n_bytes: float | None) -> str:
@@ -146,7 +144,7 @@ def explained_bars(report: ExplainedReport, process: ProcessRun) -> Html:
         notes.append(f"malloc beyond storages and arrays: {format_signed_bytes(report.malloc_other_bytes)}.")
     notes += _seen_by_place(report, process)
     if report.unattributed_bytes < 0:
-        notes.append("The parts exceed the growth: some of what they count is not resident, or was so already.")
+        notes.append("The parts exceed the growth: some of what they count is not resident, or already was before.")
     return join(
         element("p", title), element("ul", *rows, class_="bars"),
         element("p", " ".join(notes), class_="fine") if notes else "",
