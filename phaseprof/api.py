@@ -116,7 +116,7 @@ def assert_counts(classes: dict[str | type, Expected] | None = None, /, **expect
     Raises:
         ExpectationError: a count is outside its bound; all that are broken are named.
         UsageError: a name fits no class, or several.
-    Cost: a full collection (so that dead cycles do not count), and a pass over the heap.
+    Cost: a full collection (so that unreachable cycles do not count), and a pass over the heap.
     """
     from phaseprof.probes import census
 
@@ -138,6 +138,8 @@ def assert_counts(classes: dict[str | type, Expected] | None = None, /, **expect
 def _class_of(name: str | type) -> type:
     if is_a(name, type):
         return name
+    if not is_a(name, str):
+        raise refuse("class", "be a class or its name", name, "write assert_counts({Env: 2})")
     bare = name.replace(":", ".")
     if "." in bare:
         found = find_class(bare, lazily=True)

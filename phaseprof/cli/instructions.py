@@ -40,7 +40,7 @@ def _from_table(name: str, parse: Callable[[str, str], Target], table: ProjectTa
     try:
         return [parse(f"--{name}", text) for text in _texts(name, table.values.get(name, []))]
     except UsageError as error:
-        warn_user(f"{table.file} [tool.phaseprof]: {error}; it is ignored")
+        warn_user(f"ignored in {table.file} [tool.phaseprof]: {error}")
         return []
 
 

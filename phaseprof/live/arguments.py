@@ -97,7 +97,7 @@ def check_flag(name: str, given: object) -> None:
 def check_function(name: str, given: object) -> None:
     """Let only what can be called pass."""
     if not callable(given):
-        raise refuse(name, "be a function", given)
+        raise refuse(name, "be callable", given)
 
 
 def check_path(name: str, given: object) -> None:

@@ -84,8 +84,8 @@ class Settings:
         _require(most is None or 0 < most < math.inf, "max_file_mb", "be > 0 or None", most)
         _require(self.run is None or self.run != "", "run", "name a folder, or be None", self.run)
         if not callable(self.on_violation):
-            known = ("report", "warn", "raise")
-            _require(self.on_violation in known, "on_violation", f"be one of {known} or a callable", self.on_violation)
+            is_known = self.on_violation in ("report", "warn", "raise")
+            _require(is_known, "on_violation", "be 'report', 'warn', 'raise' or callable", self.on_violation)
 
 
 def _require(holds: bool, name: str, rule: str, given: object) -> None:
@@ -180,8 +180,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, object]:
             if name in NAMES:
                 usable[name] = _checked(name, text)
         except UsageError as error:
-            known = variable in VARIABLES
-            warn_user(f"{f'environment variable {variable}: ' if known else ''}{error}; it is ignored")
+            warn_user(f"{variable} is ignored: {error}")
     return usable
 
 
@@ -196,7 +195,7 @@ def _from_file(folder: Path | None) -> dict[str, object]:
                 reject_unknown([name], NAMES, "setting")
                 usable[name] = _checked(name, value)
         except UsageError as error:
-            warn_user(f"{found.file} [tool.phaseprof]: {error}; it is ignored")
+            warn_user(f"ignored in {found.file} [tool.phaseprof]: {error}")
     return usable
 
 

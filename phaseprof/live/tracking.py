@@ -42,7 +42,7 @@ class TrackList:
             self.getters[name] = weakref.ref(target)
         except TypeError:
             raise UsageError(
-                f"track({shown(name)}, ...) cannot hold a {type(target).__name__} weakly; "
+                f"track({shown(name)}, ...) needs a weak reference, and {type(target).__name__} objects allow none; "
                 "give a getter: track(name, lambda: owner.attribute)"
             ) from None
 

@@ -74,7 +74,7 @@ OTHERS: dict[str, tuple[Call, list[object]]] = {
     "call at the end": (lambda p, x: p.on_close(x), [None, 3]),  # type: ignore[arg-type]
     "config": (lambda _, x: Profiler.from_config(x), [None, [1], "x"]),  # type: ignore[arg-type]
     "load": (lambda _, x: pp.load(x), [None, 3]),  # type: ignore[arg-type]
-    "counts": (lambda _, x: pp.assert_counts(x), [[Env], Env, 3]),  # type: ignore[arg-type]
+    "counts": (lambda _, x: pp.assert_counts(x), [[Env], Env, 3, {3: 1}]),  # type: ignore[arg-type]
     "function": (lambda _, x: pp.assert_no_growth(x), [None, 3]),  # type: ignore[arg-type]
     "repeat": (lambda _, x: pp.assert_no_growth(print, repeat=x), [4, 5.5, math.inf, "9", 10**9]),  # type: ignore[arg-type]
     "warm_up": (lambda _, x: pp.assert_no_growth(print, warm_up=x), [-1, math.nan, True]),  # type: ignore[arg-type]

@@ -57,7 +57,7 @@ const pp = (() => {
     const narrow = place.clientWidth < 560;
     const width = Math.max(place.clientWidth, 200);
     const height = small ? 160 : place.classList.contains("short") ? 250 : 340;
-    const left = rows ? (narrow ? 92 : 190) : narrow ? 48 : 62;
+    const left = rows ? (narrow ? 102 : 190) : narrow ? 48 : 62;
     const bottom = small || narrow ? 24 : 40;
     const [top, right] = [10, 20];
     const [w, h] = [width - left - right, height - top - bottom];
