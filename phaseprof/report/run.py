@@ -77,7 +77,7 @@ class RunReport(Report):
         for one in shown:
             parts += [join(_header_lines(one.header, style), style), one.summary.render(style)]
         if not style.full:
-            parts.append("Every table: phaseprof report --full; as a page: --html FILE.")
+            parts.append("For every table: phaseprof report --full; for a page: --html FILE.")
         hidden = len(self.ranks) - len(shown)
         if hidden:
             parts.append(f"({hidden} more processes are in the table only; name a rank's file to report it in full)")
