@@ -199,8 +199,8 @@ ADVICE = {
     "unseen": "There was no room in the budget to look at what Python holds. Run longer, raise the budget "
     "(PHASEPROF_BUDGET=0.2), or track() what you suspect.",
     "logged": "The log holds only the memory of the process, so it cannot say what grows: record a run with phaseprof.",
-    "logged container": "The log holds only the memory of the container, so it cannot say which process of it grows: "
-    "record a run with phaseprof.",
+    "logged container": "The log holds only the memory of the container, so it cannot say which of its processes "
+    "grows: record a run with phaseprof.",
     "logged host": "The log holds only the memory of the whole machine, so another program may be what grows: log the "
     "memory of the process, or record a run with phaseprof.",
     "logged device": "The log holds only the memory of the device, so it cannot say what grows: record a run with "
@@ -261,8 +261,8 @@ _BY_KIND = {
     "autograd graph": ("autograd graphs", True), "garbage": ("unreachable cycles", True),
     "container": ("a container", False),
     "native": ("native memory", False), "unseen": ("memory", False),
-    "logged": ("memory of the process", False), "logged container": ("memory of the container", False),
-    "logged host": ("memory of the machine", False), "logged device": ("device memory", False),
+    "logged": ("process memory", False), "logged container": ("container memory", False),
+    "logged host": ("machine memory", False), "logged device": ("device memory", False),
     "gpu": ("device memory", False),
     "fragmentation": ("freed memory that the allocator keeps", False), "children": ("child processes", True),
     "descriptors": ("file descriptors", True), "threads": ("threads", True), "shared memory": ("shared memory", False),
@@ -270,6 +270,7 @@ _BY_KIND = {
 }  # fmt: skip
 _MOMENTS = ("after ", "before ", "end of ", "start of ")
 _BEGUN = {"children": "started", "threads": "started", "descriptors": "opened", "shared memory": "created"}
+_BORN = {**_BEGUN, "native": "allocated", "gpu": "allocated"}
 # A verdict as a verb, of one thing and of several.
 _VERBS = {
     "log": ("grows slowly", "grow slowly"),
@@ -295,7 +296,7 @@ def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = No
     """
     is_log = known_as == "log"
     what, is_plural = _name_subject(finding, None if is_log else known_as)
-    begun = _BEGUN.get(finding.kind, "filled" if _is_one_container(finding) else "created")
+    begun = _BORN.get(finding.kind, "filled" if _is_one_container(finding) else "created")
     begun = "" if finding.kind == "fragmentation" else f" {begun}"  # what was freed there, nobody knows
     where = f"{begun} {phase_words(finding.phase)}" if finding.phase else ""
     rate = _rate_text(finding, bytes_slope)

@@ -21,6 +21,7 @@ from phaseprof.cli.judged import CLEAN, LEAK, WRONG_USE, JudgedRun, judge_run
 from phaseprof.cli.output import emit, emit_json
 from phaseprof.report.findings import LEAST_READINGS
 from phaseprof.report.text import to_plain
+from phaseprof.report.words import plural
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -118,8 +119,10 @@ def verdict_line(judged: JudgedRun) -> str:
     if status == WRONG_USE:
         return "WRONG USE: a watched name was never found, so it was never counted; otherwise no leak was found"
     if status == CLEAN:
-        return f"OK: no leak in {judged.n_readings:,} readings"
+        return f"OK: no leak in {plural(judged.n_readings, 'reading')}"
     if judged.answer() == "not judged":
         return f"NOT JUDGED: {_WHY[judged.is_imported]}"
-    advice = "" if judged.n_readings > 1 else "; mark generations in the program, or name them with run --generation"
-    return f"TOO SHORT: {judged.n_readings} readings at one point, a verdict needs {LEAST_READINGS} or more{advice}"
+    is_unmarked = judged.n_readings <= 1 and not judged.is_imported
+    advice = "; mark generations in the program, or name them with run --generation" if is_unmarked else ""
+    n = plural(judged.n_readings, "reading")
+    return f"TOO SHORT: {n} at one point, and a verdict needs {LEAST_READINGS} or more{advice}"

@@ -72,7 +72,7 @@ def _of_finding(finding: Finding, where: str, sites: Mapping[str, str]) -> Told:
     file, _, line = (finding.site or sites.get(finding.phase or "", "")).rpartition(":")
     subject = finding.subject or finding.kind
     title = f"{where}{finding.verdict}: {subject}" + (f" in {finding.phase}" if finding.phase else "")
-    text = " ".join(filter(None, (finding.summary, finding.advice)))
+    text = ". ".join(filter(None, (finding.summary.rstrip("."), finding.advice)))
     rule, fails = f"{finding.verdict}/{finding.kind}", finding.verdict in _FAILS
     if not (line.isascii() and line.isdigit() and len(line) < 9):
         return Told(rule, fails, title, text)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from phaseprof.analysis.imports import Imported, import_files, parse_patterns, parse_units
 from phaseprof.cli.output import emit
+from phaseprof.report.words import plural
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 def _text(imported: Imported) -> str:
     processes = f" from {imported.n_processes} processes" if imported.n_processes > 1 else ""
     lines = [
-        f"{imported.run}: {imported.n_readings:,} readings in {imported.n_steps:,} steps{processes}",
+        f"{imported.run}: {plural(imported.n_readings, 'reading')} in {plural(imported.n_steps, 'step')}{processes}",
         f"  points:  {_some(imported.points)}",
         f"  metrics: {_some(imported.metrics)}",
         *(f"  note: {note}" for note in imported.notes),

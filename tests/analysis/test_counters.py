@@ -359,7 +359,7 @@ def test_memory_of_an_imported_log_is_called_the_process_memory() -> None:
 
     (finding,) = find_leaks(log)
 
-    assert finding.summary == "Memory of the process leaks: +1.00 MiB a generation since generation 0"
+    assert finding.summary == "Process memory leaks: +1.00 MiB a generation since generation 0"
     assert finding.advice.startswith("The log holds only the memory of the process")
 
 

@@ -258,7 +258,7 @@ NODES = {"metric": "graph_nodes", "slope": 2464.0, "slope_unit": "nodes/generati
 @pytest.mark.parametrize(
     ("kind", "subject", "fields", "begins"),
     [
-        ("native", None, BYTES, "Native memory created in train leaks: +1.00 MiB a generation"),
+        ("native", None, BYTES, "Native memory allocated in train leaks: +1.00 MiB a generation"),
         ("descriptors", None, counted("descriptors", 2), "File descriptors opened in train leak: +2 "),
         ("descriptors", "Batch", counted("descriptors"), "File descriptors of Batch objects opened in "),
         ("descriptors", "socket", {}, "File descriptors of socket objects opened in train leak: +16 objects "),
@@ -276,7 +276,7 @@ NODES = {"metric": "graph_nodes", "slope": 2464.0, "slope_unit": "nodes/generati
         ("arrays", "memmap", BYTES, "Memory-mapped arrays created in train leak: "),
         ("autograd graph", "Tensor", NODES, "Autograd graphs created in train leak: +2,464 nodes (about "),
         ("autograd graph", "cuda0", counted("cuda0/allocated_bytes"), "Autograd graphs on cuda0 created in "),
-        ("gpu", "cuda0", counted("cuda0/allocated_bytes"), "Device memory on cuda0 created in train leaks: "),
+        ("gpu", "cuda0", counted("cuda0/allocated_bytes"), "Device memory on cuda0 allocated in train leaks: "),
         ("garbage", "Node", {}, "Unreachable cycles of Node objects created in train leak: +16 objects "),
         ("garbage", "Tensor", BYTES, "Unreachable cycles of tensors created in "),
         ("garbage", None, {}, "Unreachable cycles created in "),
@@ -303,7 +303,7 @@ def test_a_sentence_begins_with_plain_words_and_says_nothing_twice(
     ("known_as", "begins"),
     [
         ("unseen", "Memory grows in train: +1.00 MiB a generation; what holds it was not examined (budget)"),
-        ("logged", "Memory of the process created"),
+        ("logged", "Process memory allocated"),
     ],
 )
 def test_memory_that_was_not_looked_into_is_not_called_native(known_as: str, begins: str) -> None:

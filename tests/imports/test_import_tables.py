@@ -127,7 +127,7 @@ def test_containers_with_their_limit(tmp_path: Path) -> None:
     run = judged(tmp_path, "\x1b[2J\x1b[H" + text)
 
     assert run.status() == LEAK
-    assert "Memory of the container leaks: +20.00 MiB" in run.findings[0][0].summary
+    assert "Container memory leaks: +20.00 MiB" in run.findings[0][0].summary
 
 
 def test_pods_whose_header_comes_again(tmp_path: Path) -> None:

@@ -301,7 +301,7 @@ def test_an_answer_of_prometheus(tmp_path: Path) -> None:
     run = judged(tmp_path, text.replace("'", '"'), name="answer.json")
 
     assert run.status() == LEAK
-    assert "Memory of the container" in run.findings[0][0].summary
+    assert "Container memory" in run.findings[0][0].summary
 
 
 @pytest.mark.parametrize(
