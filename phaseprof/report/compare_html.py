@@ -89,8 +89,8 @@ class _ComparePart(Part):
         yield self._slopes("phases", "Change within each phase", "phase", comparison.phases, by_metric=False)
 
     def _slopes(self, key: str, title: str, head: str, rows: Sequence[Row], *, by_metric: bool) -> Html:
-        (first, *names), cells = slope_cells(rows[:MAX_ROWS], head, self.comparison, by_metric=by_metric)
-        whole = cut_table([capital(first), *names], cells, of=len(rows), noun=head, caption=title)
+        (first, *names, last), cells = slope_cells(rows[:MAX_ROWS], head, self.comparison, by_metric=by_metric)
+        whole = cut_table([capital(first), *names, capital(last)], cells, of=len(rows), noun=head, caption=title)
         return self._section(key, title, whole)
 
     def _lines(self, headline: Row) -> Chart | None:

@@ -105,7 +105,7 @@ def _changed_table(comparison: Comparison, headline: Row) -> list[str]:
         lines += ["", f"Also changed{where}, per {comparison.unit}:", table]
     rest = len(comparison.rows) - 1 - len(moved[:_MOST_ROWS])
     if rest:
-        lines.append(f"{rest} more series are compared with --json.")
+        lines.append(f"--json compares {rest} more series.")
     return lines
 
 

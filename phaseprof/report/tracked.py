@@ -65,9 +65,9 @@ class TrackedReport(Report):
         lines = heading(f"Memory Report - Epoch {self.epoch}", "", style, width=_WIDTH)
         lines += ["", "Current Memory Usage:", *(_size_line(s, style) for s in self.sizes)]
         grown = [s for s in self.sizes if s.growth_bytes > 0]
-        lines += ["", "Memory Growth:", *(_growth_line(s, style) for s in grown or [])]
-        lines += [*([] if grown else ["  none"]), rule(style, width=_WIDTH), *self._warning(style)]
-        return join(lines, style)
+        no_growth = "  none" if any(s.n_readings > 1 for s in self.sizes) else "  not known: no name was sized twice"
+        lines += ["", "Memory Growth:", *([_growth_line(s, style) for s in grown] or [no_growth])]
+        return join([*lines, rule(style, width=_WIDTH), *self._warning(style)], style)
 
     def _warning(self, style: Style) -> list[str]:
         if not self.suspects:

@@ -409,6 +409,13 @@ def test_arrays_in_malloc_are_counted_once() -> None:
     assert (terms["tracked names"], terms["numpy arrays, not tracked"]) == (500 * MIB, 100 * MIB)
 
 
+@pytest.mark.parametrize(("sizes", "said"), [([MIB], "not known: no name was sized twice"), ([MIB, MIB], "none")])
+def test_no_growth_is_told_of_names_that_were_sized_twice(sizes: list[float], said: str) -> None:
+    lines = build.build_tracked(recorded(*metrics("tracked/replay", sizes))).render(Style()).splitlines()
+
+    assert lines[lines.index("Memory Growth:") + 1] == f"  {said}"
+
+
 def test_what_a_tracked_buffer_took_is_not_unattributed() -> None:
     process = recorded(*metrics("rss_bytes", [GIB, 2 * GIB]), *metrics("tracked/replay", [0, GIB]))
 
