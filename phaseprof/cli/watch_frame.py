@@ -91,7 +91,8 @@ class Watched:
         processes = self.judged_processes()
         path = clean(str(self._follower.path), _STYLE)
         if not processes:
-            return Frame(((f"Waiting for a run in {path} ...", ""),))
+            of_whom = "one of these ranks" if self._follower.run().processes else "a run"
+            return Frame(((f"Waiting for {of_whom} in {path} ...", ""),))
         ordered = self._ordered(processes)
         rows = [self._row(one, processes) for one in ordered[:MAX_ROWS]]
         lines = [*self._findings(processes), *self._phases(ordered[0])]

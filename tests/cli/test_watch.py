@@ -374,6 +374,10 @@ def test_processes_are_sorted_and_chosen(tmp_path: Path, choice: dict[str, Any],
     assert pids_of(watch(write_ranks(tmp_path), now=START + 3, **choice)) == pids
 
 
+def test_a_rank_that_has_not_come_is_waited_for_by_that_name(tmp_path: Path) -> None:
+    assert "Waiting for one of these ranks in " in frame_of(watch(write_ranks(tmp_path), ranks=((9, 9),)))
+
+
 def test_a_phase_has_its_own_memory_and_findings(tmp_path: Path) -> None:
     out = frame_of(watch(write_run(tmp_path), phase="evaluate", history=2), width=200 + len(str(tmp_path)))
 
