@@ -18,7 +18,10 @@ from pathlib import Path
 from table import Row, machine_lines, make_row, render, verdict_line
 
 # In the order of the table; what the others cost comes last, since it takes longest.
-ORDER = ("points", "budget", "pauses", "probes", "census", "native", "holders", "sizes", "snapshots", "scale", "loop")
+ORDER = (
+    "points", "budget", "pauses", "tracing", "probes", "census", "native", "holders", "sizes", "snapshots", "scale",
+    "loop",
+)  # fmt: skip
 BEGIN, END = "<!-- table: begin -->", "<!-- table: end -->"
 PAGE = f"# Benchmarks\n\n{BEGIN}\n{END}\n"
 

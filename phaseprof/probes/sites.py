@@ -17,6 +17,7 @@ from phaseprof.native.kinds import Kinds
 from phaseprof.native.places import members
 from phaseprof.probes import tensors
 from phaseprof.probes.libraries import is_installed_file
+from phaseprof.probes.node_lines import node_frames
 from phaseprof.probes.typeinfo import type_name
 from phaseprof.probes.uninterrupted import uninterrupted
 
@@ -133,6 +134,8 @@ def made_at(
 ) -> list[Made]:
     """Return which lines have made what lies at some places and below, of what was traced; the heaviest first.
 
+    Of a tensor that was made before, the line at which its node was made, where torch's anomaly mode keeps that.
+
     Args:
         tracer: of ``find_tracer``.
         places: of a table that was read in this process.
@@ -147,6 +150,8 @@ def made_at(
     try:
         # In one call in C: most of what lies there was made earlier, and has no trace.
         traces = list(map(_reader(tracer), found))
+        for at, frames in node_frames(found).items():  # whenever that was, where the program has it written down
+            traces[at] = traces[at] or frames
         kept = [at for at, trace in enumerate(traces) if trace is not None and not _is_ours(trace)]
         traced += map(found.__getitem__, kept)
         found.clear()

@@ -14,7 +14,7 @@ import pytest
 
 from phaseprof.native.extension import extension
 from phaseprof.native.places import read_places
-from phaseprof.probes import sites
+from phaseprof.probes import node_lines, sites
 from phaseprof.probes.sites import (
     Made,
     Tracer,
@@ -199,3 +199,27 @@ def test_a_source_that_cannot_be_read_names_nothing(tmp_path: Path, content: byt
     assert function_around(str(file), 1) == ""
     assert function_around(str(tmp_path / "gone.py"), 1) == ""
     assert function_around(str(tmp_path), 1) == ""
+
+
+def test_a_tensor_made_before_has_the_line_of_its_node_where_anomaly_mode_keeps_it(tracer: Tracer) -> None:
+    torch = pytest.importorskip("torch")
+    weight = torch.ones(3, requires_grad=True)
+    with torch.autograd.set_detect_anomaly(True, check_nan=False):
+        KEPT.frames.append((weight * 2).sum())
+        line = sys._getframe().f_lineno - 1
+        start_tracing(tracer)
+        KEPT.frames.append(weight.detach())  # a leaf, which has no node
+        table = read_places({"kept": KEPT})
+        found = made_at(tracer, list(table.roots), {"kept": KEPT})
+
+    made = [(one.file, one.line) for one in found if one.type_name == "torch.Tensor"]
+    assert (HERE, line) in made
+    assert len(made) == 2
+
+
+def test_without_anomaly_mode_no_node_is_asked() -> None:
+    torch = pytest.importorskip("torch")
+    total = (torch.ones(3, requires_grad=True) * 2).sum()
+
+    assert node_lines.node_frames([total]) == {}
+    assert total.grad_fn.metadata == {}

@@ -1,0 +1,107 @@
+"""What it costs to learn the lines: a leaking loop with and without tracing, and what it waits for that.
+
+    python benchmarks/bench_tracing.py [--seconds 60] [--rounds 3]
+
+Each arm runs in a process of its own, in turns, at the default budget: a phase collects frames of which some stay,
+another one computes.  Without tracing is the same loop under phaseprof, whose tracer is never asked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+
+# A loop is to take no more than 2 % longer; a look is to make no longer pause than any other.
+BOUND, MOST_S = 0.98, 0.1
+SECONDS, SECONDS_QUICK, ROUNDS = 60.0, 5.0, 3
+EACH_S = 0.05
+KEPT = 12
+
+
+class Frame:
+    """What leaks."""
+
+    def __init__(self) -> None:
+        self.pixels = bytearray(4096)
+        self.reward = [0.5, 1.0]
+
+
+def collect(kept: list[Frame]) -> None:
+    """Make many frames, and keep a few of them."""
+    kept.extend([Frame() for _ in range(4000)][:KEPT])
+
+
+def measure(seconds: float, *, traces: bool) -> dict[str, float]:
+    """Run one arm; return processor time of a generation, and what tracing took by the recording's own account."""
+    from phaseprof import Profiler
+
+    profiler = Profiler(None)
+    inspector = profiler._session.inspector
+    if not traces:
+        inspector.lines.at_generation_end = lambda generation: None  # type: ignore[method-assign]
+    kept: list[Frame] = []
+    n_generations = int(seconds / EACH_S)
+    began = time.process_time()
+    for index in range(n_generations):
+        until = time.perf_counter() + EACH_S
+        with profiler.generation(index):
+            with profiler.phase("collect"):
+                collect(kept)
+            with profiler.phase("learn"):
+                sum(range(200_000))
+        time.sleep(max(0.0, until - time.perf_counter()))
+    took = time.process_time() - began
+    spent = profiler._session.budget.spent_ns
+    found = profiler.findings()
+    return {
+        "each": took / n_generations, "slowed": spent["tracing"] / 1e9, "look": spent["lines"] / 1e9,
+        "named": float(any(finding.sites for finding in found)),
+    }  # fmt: skip
+
+
+def _arm(seconds: float, *, traces: bool) -> dict[str, float]:
+    command = [sys.executable, __file__, "--arm", "with" if traces else "without", "--seconds", str(seconds)]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return figures
+
+
+def rows(quick: bool, seconds: float = 0.0, rounds: int = ROUNDS) -> list[dict[str, object]]:
+    """Measure the arms in turns; six minutes, ten seconds if quick."""
+    seconds, rounds = seconds or (SECONDS_QUICK if quick else SECONDS), 1 if quick else rounds
+    pairs = [(_arm(seconds, traces=True), _arm(seconds, traces=False)) for _ in range(rounds)]
+    ratios = [without["each"] / traced["each"] for traced, without in pairs]
+    traced = [one for one, _ in pairs]
+    ours, peer = (statistics.median(arm["each"] for arm in arms) for arms in zip(*pairs, strict=True))
+    n_named = sum(one["named"] > 0 for one in traced)
+    each = ", ".join(f"{100 * (1 / ratio - 1):+.1f} %" for ratio in ratios)
+    note = f"{each}; lines named in {n_named} of {rounds} runs"
+    return [
+        {"name": "leaking loop with tracing: CPU time of a generation", "ours": ours, "peer": peer,
+         "peer_name": "the same, never traced", "ratio": statistics.median(ratios), "bound": BOUND, "note": note},
+        {"name": "what the traced phases took longer, in all", "ours": max(one["slowed"] for one in traced)},
+        {"name": "looks for the lines, in all", "ours": max(one["look"] for one in traced), "most": MOST_S},
+    ]  # fmt: skip
+
+
+def main() -> None:
+    """Measure one arm as JSON, or print all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--arm", choices=["with", "without"])
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--rounds", type=int, default=ROUNDS)
+    args = parser.parse_args()
+    if args.arm:
+        print(json.dumps(measure(args.seconds, traces=args.arm == "with")))
+        return
+    for row in rows(quick=False, seconds=args.seconds, rounds=args.rounds):
+        peer = f" beside {row['peer'] * 1e3:.2f} ms" if "peer" in row else ""
+        print(f"{row['name']}: {row['ours'] * 1e3:.2f} ms{peer} {row.get('note', '')}")
+
+
+if __name__ == "__main__":
+    main()
