@@ -23,6 +23,8 @@ NEAR_LIMIT = 0.9
 
 # How a chain of holders ends where it names nobody: dead cycles, what only C holds, and a search that met its limit.
 GARBAGE, OUTSIDE, STOPPED = "garbage", "outside Python", "unknown (search stopped)"
+# Where native memory lies, which has no place.
+NATIVE_MEMORY = "native"
 # How the path to a place begins that no root reaches, in looks by place.
 UNREACHABLE = "unreachable"
 NOT_FOUND = frozenset({OUTSIDE, STOPPED, ""})

@@ -8,7 +8,7 @@ from dataclasses import replace
 from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, normalised
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import GARBAGE, UNREACHABLE, Finding, Site
+from phaseprof.records import GARBAGE, NATIVE_MEMORY, UNREACHABLE, Finding, Site
 
 # Lines that a finding names: those after them made little.
 _MOST, _LEAST_SHARE = 5, 0.01
@@ -45,7 +45,7 @@ def _rows_of(finding: Finding, rows: Sequence[fmt.Site]) -> list[fmt.Site]:
     """Return what was made of a finding's subject where it is held, else wherever it was met."""
     is_at = _is_at(finding)
     here = [row for row in rows if is_at(row.steps)]
-    if finding.subject in CONTAINERS:  # what fills it
+    if finding.subject in CONTAINERS or finding.kind == NATIVE_MEMORY:  # what fills it; what has no type
         return here
     return _of_subject(finding, here) or _of_subject(finding, [] if here else rows)
 
@@ -58,8 +58,9 @@ def _of_subject(finding: Finding, rows: Sequence[fmt.Site]) -> list[fmt.Site]:
 
 
 def _is_at(finding: Finding) -> Callable[[Sequence[str]], bool]:
-    if finding.kind == GARBAGE:
-        return lambda steps: steps[:1] == [UNREACHABLE]
+    if finding.kind in (GARBAGE, NATIVE_MEMORY):
+        root = UNREACHABLE if finding.kind == GARBAGE else NATIVE_MEMORY
+        return lambda steps: steps[:1] == [root]
     path = normalised(finding.holder)
     return lambda steps: bool(path) and normalised(steps) == path
 

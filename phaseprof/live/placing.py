@@ -183,6 +183,11 @@ class PlaceWatch:
         return bool(self._whole.kept or self._part.kept)
 
     @property
+    def leaves_unexplained(self) -> bool:
+        """Whether memory rises, and two looks were compared which do not say where it goes."""
+        return self._was_urgent and self._has_compared and not self._is_explained
+
+    @property
     def is_waited_for(self) -> bool:
         """Whether a look is due and lacks room: what is left of the budget is kept for it."""
         if self._budget.share is None or self._budget.wall_ns < _FIRST_NS:

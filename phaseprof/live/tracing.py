@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from phaseprof.live.budget import Budget
 from phaseprof.live.collector import without_collections
+from phaseprof.live.native_lines import NativeLines
 from phaseprof.live.placing import PlaceWatch
 from phaseprof.live.recorder import Recorder
 from phaseprof.probes.sites import FRAMES, Tracer, find_tracer, function_around, made_at, spare_numbers, start_tracing
@@ -75,6 +76,10 @@ class LineTracer:
         self._began_ns = self._took_ns = self._n_traced = 0  # of what is traced
         self._turn_began_ns = self._turn_began_cpu = 0
         self._turn_ns = self._turn_cpu_ns = 0  # what a generation takes
+        self._native = NativeLines(
+            recorder, budget, is_wanted=lambda: places.leaves_unexplained and is_suspected(),
+            guilty=lambda: self._guilty(())[0], usual_ns=self._usual_ns,
+        )  # fmt: skip
 
     # --- boundaries -------------------------------------------------------------------------------------------------
 
@@ -82,7 +87,7 @@ class LineTracer:
         """A generation begins that is recorded; return the phase of which a visit is to be recorded."""
         self._turn_began_ns, self._turn_began_cpu = self._budget.clock(), self._budget.cpu_clock()
         if self._plan is None:
-            return None
+            return self._native.phase
         if self._plan.phase is None and self._tracer is None:
             self._start()
         return self._plan.phase
@@ -91,14 +96,19 @@ class LineTracer:
         """The phase begins."""
         if self._plan is not None and self._tracer is None:
             self._start()
+        elif self._native.phase is not None:
+            self._native.enter()
 
     def leave(self) -> None:
         """The phase ends, and what it has made is looked at while the traces are there."""
         if self._tracer is not None:
             without_collections(self._finish)
+        else:
+            self._native.leave()
 
     def end(self) -> None:
         """The generation ends."""
+        self._native.end()
         if self._tracer is not None and self._plan is not None and self._plan.turns > 1:
             self._plan.turns -= 1
         elif self._tracer is not None:
@@ -120,6 +130,7 @@ class LineTracer:
 
     def stop(self) -> None:
         """Trace no more, whatever was begun: the recording ends, or goes on in a forked child."""
+        self._native.stop()
         tracer, self._tracer, self._plan = self._tracer, None, None
         if tracer is not None and self._is_ours and tracer.get_traceback_limit() == FRAMES:
             tracer.stop()
@@ -189,7 +200,10 @@ class LineTracer:
 
     def at_generation_end(self, generation: int) -> None:
         """Decide whether something is traced in the next generation."""
-        if self._plan is not None or self._n_turns >= _MOST_TURNS or generation < self._next_at:
+        if self._plan is None:
+            self._native.at_generation_end(generation)
+        is_busy = self._native.phase is not None or self._plan is not None
+        if is_busy or self._n_turns >= _MOST_TURNS or generation < self._next_at:
             return
         wanted = self._unknown()
         if not wanted or not self._is_suspected():
