@@ -6,6 +6,7 @@ import argparse
 import importlib.util
 import math
 import os
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from phaseprof.attaching.errand import BEGAN, ENDED, STOP, Errand
 from phaseprof.attaching.inject import inject, wake
 from phaseprof.attaching.target import Target, examine
 from phaseprof.cli import report
-from phaseprof.cli.check import verdict_line
+from phaseprof.cli.check import told_lines, verdict_line
 from phaseprof.cli.judged import judge_run
 from phaseprof.cli.output import complain, emit
 from phaseprof.cli.run import DEFAULT_INTERVAL_S, holds_recording, new_folder
@@ -37,6 +38,8 @@ _SLEEPS_S, _LEFT_ALONE_S = 1.0, 30.0
 # For the last look, and for a thread that waits its turn in a program that computes.
 _LAST_S = 30.0
 _INTERRUPTED = "interrupted"
+# The process runs the same version of Python as we do.
+_ONLY_FOR = "" if sys.version_info >= (3, 12) else " (before Python 3.12 only for loops are, no while loops)"
 _DESCRIPTION = """\
 Observe a Python process that was started without phaseprof: find its main loop, read its counters, look at its heap by
 place a few times, and report what grows. The process then goes on as before: no thread, hook or module of phaseprof
@@ -198,7 +201,7 @@ def _refuse(target: Target, answer: dict[str, object]) -> None:
 def _report(args: argparse.Namespace, target: Target, folder: Path, seen: Seen) -> int:
     why = f": {seen.why}" if seen.why else ""
     complain(f"process {target.pid} was observed for {format_duration(seen.seconds)}{why}")
-    loop = seen.loop or "no loop was found, so half-seconds count as generations"
+    loop = seen.loop or f"no loop was found{_ONLY_FOR}, so half-seconds count as generations"
     stood = f"attaching paused it for {seen.stopped_s:.2f} s at most; " if seen.stopped_s else ""
     complain(f"{stood}{loop}")
     try:
@@ -206,7 +209,7 @@ def _report(args: argparse.Namespace, target: Target, folder: Path, seen: Seen) 
     except RecordingError as error:
         raise UsageError(f"process {target.pid} has recorded nothing ({error})") from error
     report.show(judged, args)
-    if not args.json:
-        emit(verdict_line(judged))
+    if not args.json:  # a page alone would leave whoever attached without a word of what leaks
+        emit("\n".join(told_lines(judged) if args.html else [verdict_line(judged)]))
         emit(f"Recorded in {folder}; to see it again: phaseprof report {folder}")
     return judged.status()

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     if args.form == "json":
         emit_json(_tree(judged))
     elif args.form == "text":
-        emit("\n".join(_lines(judged)))
+        emit("\n".join(told_lines(judged)))
     else:
         emit(_FORMS[args.form](judged, verdict))
     append_summary(judged, verdict)
@@ -88,7 +88,8 @@ def _word(judged: JudgedRun) -> str:
     return {CLEAN: "clean", LEAK: "leak", WRONG_USE: "wrong use"}.get(status) or judged.answer()
 
 
-def _lines(judged: JudgedRun) -> list[str]:
+def told_lines(judged: JudgedRun) -> list[str]:
+    """Say what was found, a line each with who holds it, and what the run comes to."""
     several = len(judged.run.processes) > 1
     lines = []
     for process, found in zip(judged.run.processes, judged.findings, strict=True):

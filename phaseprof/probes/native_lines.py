@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -58,6 +57,8 @@ class NativeTrace:
     """
 
     def __init__(self, memray: ModuleType, *, stacks: bool) -> None:
+        import tempfile  # it leaves a hook at forks in a program that has none of it
+
         self._memray: Any = memray
         self._stacks = stacks
         self._pid = os.getpid()

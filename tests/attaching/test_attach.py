@@ -47,7 +47,7 @@ def test_a_leak_is_named_and_results_are_those_of_a_run_left_alone(tmp_path: Pat
         out = program.end()
 
     assert seen.returncode == 1, seen.stdout + seen.stderr
-    assert "FAILED: the run leaks" in seen.stdout
+    assert "leak: " in seen.stdout and ".kept" in seen.stdout and "FAILED: the run leaks" in seen.stdout
     assert out == alone
     text = page.read_text(encoding="utf-8")
     assert "Episode" in text and "kept" in text
