@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 DEFAULT_INTERVAL_S = 0.1
 _FLAGS = ("--full", "--quiet", "-h", "--help")
+_OPTIONS = {"sample_every_s": "--interval", "budget": "--budget"}
 _INTERRUPTED, _WRONG_USE = 130, 2
 _DESCRIPTION = """\
 Run a Python program as the interpreter would, and record its memory: a thread reads the counters at intervals, and
@@ -260,7 +261,11 @@ def _settings(args: argparse.Namespace, program: str) -> dict[str, str]:
     settings = {"run": where, "sample_every_s": str(every_s)}
     if args.budget is not None:
         settings["budget"] = args.budget
-    resolve(settings)
+    try:
+        resolve(settings)
+    except UsageError as error:  # it names the setting, and the user wrote the option
+        name, _, rule = str(error).partition(" ")
+        raise UsageError(f"{_OPTIONS.get(name, name)} {rule}") from error
     return {PREFIX + name.upper(): value for name, value in settings.items()}
 
 

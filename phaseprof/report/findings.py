@@ -17,7 +17,7 @@ from phaseprof.records import Certainty, Finding, Source
 from phaseprof.report.access import GENERATION_END, count_generations
 from phaseprof.report.notebook import folded, preformatted, rich_table, rich_text, table
 from phaseprof.report.text import Report, Style, count_text, entry, fit, section, wrap
-from phaseprof.report.words import TENSORS_FOR, metric_words, plural, reading
+from phaseprof.report.words import TENSORS_FOR, listed, metric_words, plural, reading
 from phaseprof.units import format_bytes, format_duration, format_signed_bytes
 
 # Below this no verdict on a series means anything.
@@ -191,7 +191,7 @@ def certainty_text(certainty: Certainty) -> str:
         parts.setdefault(source, []).append(name)
     if len(parts) == 1:
         return ""
-    return "; ".join(f"{', '.join(parts[source])} {source}" for source in get_args(Source) if source in parts)
+    return "; ".join(f"{listed(parts[source])} {source}" for source in get_args(Source) if source in parts)
 
 
 def holder_lines(holder: Sequence[str], style: Style, *, name: str = "Held by") -> list[str]:

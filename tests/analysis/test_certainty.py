@@ -67,4 +67,4 @@ def test_more_looks_are_no_less_certain(n: int) -> None:
 def test_words_name_what_was_not_measured() -> None:
     assert certainty_text(Certainty("measured", "measured", "measured", "measured")) == ""
     text = certainty_text(Certainty("measured", "not known", "seen once", "seen once"))
-    assert text == "verdict measured; subject, holder seen once; phase not known"
+    assert text == "verdict measured; subject and holder seen once; phase not known"

@@ -408,8 +408,8 @@ def test_names_of_the_script_are_followed_into_blocks_and_imports(tmp_path: Path
         (["--watch", "library:Env=two"], "must be pkg.mod:Class=2"),
         (["--watch", "library:Env=17-16"], "smaller to the larger"),
         (["--track", "library:Trainer.kept"], "must be name=pkg.mod:object.attribute"),
-        (["--budget", "3"], "budget must"),
-        (["--interval", "often"], "sample_every_s must"),
+        (["--budget", "3"], ": --budget must"),
+        (["--interval", "often"], ": --interval must"),
     ],
 )
 def test_a_wrong_name_stops_the_program_at_once(program: Path, options: list[str], said: str) -> None:
