@@ -369,6 +369,16 @@ def test_generations_are_drawn_whole() -> None:
     assert set(readings.values()) == {12}
 
 
+def test_a_tracked_name_that_was_sized_once_has_no_growth() -> None:
+    once, twice = (
+        page_of([header(), *(fmt.Metrics(g, g, {"tracked/replay": MIB, "rss_bytes": MIB}) for g in range(n))])
+        for n in (1, 2)
+    )
+
+    assert "1.05 MB - -" in once.text
+    assert "1.05 MB 0 B 0 B" in twice.text
+
+
 def test_charts_say_in_words_that_they_draw_fewer_than_there_are() -> None:
     figures = {f"tracked/name {at}": (at + 1) * MIB for at in range(30)}
     figures |= {f"watched/pkg.Class{at}": at for at in range(20)}

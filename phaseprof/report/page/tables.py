@@ -121,10 +121,9 @@ def tracked_table(process: ProcessRun, report: TrackedReport) -> Html:
         state = element("span", f"gone since {size.epoch}", class_="tag warn") if size.is_gone else Html("")
         state = element("span", "grows", class_="tag bad") if size.is_suspect else state
         course = sparkline(series.generations, series.values, label=f"{size.name} over the run")
-        rows.append((
-            size.name, format_decimal_bytes(size.size_bytes), format_decimal_bytes(size.growth_bytes),
-            format_decimal_bytes(size.growth_bytes_per_epoch), course, state,
-        ))  # fmt: skip
+        figures = (size.growth_bytes, size.growth_bytes_per_epoch) if size.n_readings > 1 else (None, None)
+        grown = ("-" if one is None else format_decimal_bytes(one) for one in figures)
+        rows.append((size.name, format_decimal_bytes(size.size_bytes), *grown, course, state))
     titles = ("Name", "Size", "Growth", "A generation", "Over the run", "")
     return cut_table(titles, rows, of=len(report.sizes), noun="tracked name", caption="Tracked names")
 
