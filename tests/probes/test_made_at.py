@@ -96,6 +96,26 @@ def test_numbers_that_count_with_their_list(tracer: Tracer) -> None:
     assert found["float"].line == line_with("for n in range(500)]")
 
 
+def make_many() -> list[object]:
+    return [(n % 4 == 0 and [n]) or {n: n} for n in range(40_000)]
+
+
+def test_of_many_a_sample_is_asked_that_comes_to_about_as_many(tracer: Tracer) -> None:
+    found = {row.type_name: row for row in lines_of(tracer, make_many) if row.n_objects > 1}
+
+    assert found["dict"].n_objects == pytest.approx(30_000, rel=0.1)
+    assert found["list"].n_objects == pytest.approx(10_000, rel=0.1)
+    assert found["dict"].line == found["list"].line == line_with("for n in range(40_000)]")
+
+
+def test_a_few_new_ones_among_many_are_all_found(tracer: Tracer) -> None:
+    KEPT.frames += [object() for _ in range(20_000)]
+
+    found = {row.type_name.rpartition(".")[2]: row for row in lines_of(tracer, make_frame)}
+
+    assert (found["Frame"].n_objects, found["Frame"].line) == (1, line_with("# line of the frame"))
+
+
 def test_what_was_there_before_has_no_line(tracer: Tracer) -> None:
     before = make_frame()
 
