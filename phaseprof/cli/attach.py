@@ -207,7 +207,9 @@ def _report(args: argparse.Namespace, target: Target, folder: Path, seen: Seen) 
     try:
         judged = judge_run(str(folder))
     except RecordingError as error:
-        raise UsageError(f"process {target.pid} has recorded nothing ({error})") from error
+        raise UsageError(
+            f"nothing was recorded of process {target.pid}, so it cannot be judged; observe it for longer ({error})"
+        ) from error
     report.show(judged, args)
     if not args.json:  # a page alone would leave whoever attached without a word of what leaks
         emit("\n".join(told_lines(judged) if args.html else [verdict_line(judged)]))

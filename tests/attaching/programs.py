@@ -133,7 +133,7 @@ ASLEEP = (
     + """
 import asyncio, select, socket, subprocess
 
-T = 10.0
+T = float(sys.argv[3])
 here, there = socket.socketpair()
 here.settimeout(T)
 
