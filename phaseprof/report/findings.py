@@ -72,9 +72,13 @@ class FindingsReport(Report):
     def is_judged(self) -> bool:
         """Whether enough was measured for a verdict."""
         is_short = self.n_generations is not None and self.n_generations < LEAST_READINGS
-        known = [entry for entry in self.entries if entry.finding.verdict != "too short"]
-        is_brief = bool(self.entries) and not known
+        is_brief = 0 < self.n_brief == len(self.entries) and not self.answer
         return not (self.unmeasured or is_short or is_brief or self.answer in ("too short", "not judged"))
+
+    @property
+    def n_brief(self) -> int:
+        """Number of findings that were read too seldom to be judged."""
+        return sum(entry.finding.verdict == "too short" for entry in self.entries)
 
     @property
     def conclusion(self) -> str:
@@ -90,7 +94,8 @@ class FindingsReport(Report):
             return f"{found}, but {_several(self.n_broken, 'expected count')} {_are(self.n_broken)} broken"
         if not self.is_judged:
             return self._unjudged(over)
-        return f"No leak found{over}"
+        brief = f"{_several(self.n_brief, 'finding')} {_has(self.n_brief)} too few readings to judge"
+        return f"No leak found{over}" + (f", but {brief}" if self.n_brief else "")
 
     def _unjudged(self, over: str) -> str:
         if self.answer == "not judged":
@@ -126,7 +131,7 @@ class FindingsReport(Report):
         for number, item in enumerate(self.entries, 1):
             lines += [*([""] if lines else []), *_entry_lines(number, item, style)]
         title = f"FINDINGS: {len(self.entries)}" if self.entries else "FINDINGS"
-        bad = ("leak", "expectation", "slowdown")
+        bad = ("leak", "expectation", "slowdown", "too short")
         is_clean = self.is_judged and not any(entry.finding.verdict in bad for entry in self.entries)
         return section(title, "good" if is_clean else "findings", lines, style)
 
@@ -137,6 +142,10 @@ def _several(n: int, noun: str) -> str:
 
 def _are(n: int) -> str:
     return "is" if n == 1 else "are"
+
+
+def _has(n: int) -> str:
+    return "has" if n == 1 else "have"
 
 
 def _were(n: int) -> str:

@@ -474,6 +474,15 @@ def test_too_short_is_not_clean(leak: Finding) -> None:
     assert "✅" not in text
 
 
+def test_what_was_read_too_seldom_does_not_gainsay_what_the_recording_answers(leak: Finding) -> None:
+    unknown = build.build_findings([replace(leak, verdict="too short")])
+
+    known = replace(unknown, n_generations=17, answer="no leak")
+
+    assert known.conclusion == "No leak found in 17 generations, but 1 finding has too few readings to judge"
+    assert "✅" not in known.render(Style())
+
+
 def test_filling_is_no_leak(leak: Finding) -> None:
     text = build.build_findings([replace(leak, verdict="filling")]).render(Style())
 

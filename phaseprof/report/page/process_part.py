@@ -155,7 +155,8 @@ def tone(summary: SummaryReport) -> str:
     """Return the class that colours a process's verdict."""
     if summary.findings.n_leaks:
         return "bad"
-    return "warn" if summary.counts.n_broken or not summary.findings.is_judged else "good"
+    is_clean = summary.findings.is_judged and not (summary.counts.n_broken or summary.findings.n_brief)
+    return "good" if is_clean else "warn"
 
 
 def _header_facts(header: ProcessHeader) -> list[tuple[str, str]]:
