@@ -120,7 +120,7 @@ class LastLook:
         if self._is_asked and not self._was_out and is_out_of_memory(type(error)):
             self._was_out = True
             phase = self._failed[1] if self._failed[0] == id(error) else ""
-            self._look(_name_of(type(error)), phase, ending=True, dumps=not isinstance(error, MemoryError))
+            self._look(_name_of(type(error)), phase, ending=True, dumps=not issubclass(type(error), MemoryError))
 
     def _read_limits(self) -> dict[str, float]:
         """The limits and what is left of them, named as they are recorded.  Cost: 50 µs, and 30 a device."""
@@ -217,9 +217,9 @@ def _keep_back() -> mmap.mmap | None:
 def _nearest_limit(suspects: Suspects) -> Limits | None:
     """Read the limit of the process, by the probe that reads it for the recording."""
     reader = suspects.reader_of("limit_bytes")
-    probe = reader.probe if isinstance(reader, CounterReader) else None
+    probe = reader.probe if type(reader) is CounterReader else None
     try:
-        return probe.limits() if isinstance(probe, LimitProbe) else None
+        return probe.limits() if type(probe) is LimitProbe else None
     except ProbeUnavailable:
         return None
 
