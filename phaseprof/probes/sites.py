@@ -8,8 +8,9 @@ import sysconfig
 from _thread import _count as count_other_threads
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
+from itertools import compress
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from phaseprof.probes.libraries import is_installed_file
 from phaseprof.probes.node_lines import node_frames
 from phaseprof.probes.typeinfo import type_name
 from phaseprof.probes.uninterrupted import uninterrupted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["FRAMES", "Made", "Tracer", "find_tracer", "function_around", "made_at", "spare_numbers", "start_tracing"]
 
@@ -188,24 +192,30 @@ def _traced(read: _Reader, found: Sequence[object], homes: Sequence[int]) -> tup
         there = np.flatnonzero(at_home == place)
         # Steps by the golden ratio meet no rhythm of what lies there; numpy would import its own for chance.
         asked = there if len(there) <= _SAMPLED else there[np.arange(_SAMPLED) * _GOLDEN % len(there)]
-        seen = _seen(read, found, asked.tolist(), of_nodes)
+        seen = _seen(read, found, asked, of_nodes)
         if len(seen) < _ENOUGH and len(asked) < len(there):
-            asked, seen = there, _seen(read, found, there.tolist(), of_nodes)
+            asked, seen = there, _seen(read, found, there, of_nodes)
         kept.update(dict.fromkeys(seen, len(there) / len(asked)))
         traces += seen.values()
     return kept, traces
 
 
 def _seen(
-    read: _Reader, found: Sequence[object], asked: Sequence[int], of_nodes: Mapping[int, _Frames]
+    read: _Reader, found: Sequence[object], asked: NDArray[np.int64], of_nodes: Mapping[int, _Frames]
 ) -> dict[int, _Frames]:
     """Return the frames of those that were traced, and were not made by us; most were made earlier.
 
     Those of a tensor's node count whenever that was made, where the program has them written down.
     """
-    traces = zip(asked, map(read, map(found.__getitem__, asked)), strict=True)
-    frames = ((at, trace or of_nodes.get(at)) for at, trace in traces)
-    return {at: trace for at, trace in frames if trace is not None and not _is_ours(trace)}
+    is_asked = np.zeros(len(found), np.bool_)
+    is_asked[asked] = True
+    # Whatever is made here is traced as well, which takes longer than to ask: no number and no tuple for each object.
+    traces = list(map(read, compress(found, is_asked.tolist())))
+    is_traced = [trace is not None for trace in traces]
+    positions = np.flatnonzero(is_asked)[np.array(is_traced, np.bool_)].tolist()
+    frames = dict(zip(positions, compress(traces, is_traced), strict=True))
+    frames |= {at: stack for at, stack in of_nodes.items() if is_asked[at] and at not in frames}
+    return {at: trace for at, trace in frames.items() if trace is not None and not _is_ours(trace)}
 
 
 def _reader(tracer: Tracer, found: Sequence[object]) -> _Reader:
