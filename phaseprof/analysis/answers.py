@@ -60,7 +60,7 @@ def answer(process: ProcessRun, findings: Sequence[Finding]) -> Answer:
 def _was_looked_at(process: ProcessRun) -> bool:
     """Whether some counter that can vote was read often enough, and over enough of the run."""
     whole = max((_span(series) for series in process.series.values()), default=0)
-    votes = (series for _, _, series in voting_series(process) if len(series) >= TOO_SHORT)
+    votes = (series for _, series in voting_series(process) if len(series) >= TOO_SHORT)
     return any(_span(series) >= LOOKED_AT * whole for series in votes)
 
 

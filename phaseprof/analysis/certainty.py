@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
-from phaseprof.analysis.symptoms import AT, FOLLOWED
+from phaseprof.analysis.symptoms import FOLLOWED
 from phaseprof.recording.model import ProcessRun
-from phaseprof.recording.series import Series
 from phaseprof.records import Certainty, Finding, Source, without_numbers
 
 
@@ -24,11 +22,11 @@ def with_certainty(process: ProcessRun, finding: Finding) -> Finding:
     """Fill in where the parts of a finding come from that whoever made it did not say.
 
     A verdict comes from the readings of its series; a phase from the generations in which it was followed; a subject
-    from the counts of its type, or from a counter that counts nothing else; a holder from the searches that met it.
+    from the counts of its class, or from a counter that counts nothing else; a holder from the searches that met it.
     """
     said, verdict = finding.certainty, from_looks(_n_voted(finding))
     phase = _or(said.phase, _of_phase(process, finding))
-    subject = _or(said.subject, _of_subject(process, finding, verdict))
+    subject = _or(said.subject, _of_subject(finding, verdict))
     holder = _or(said.holder, _of_holder(process, finding))
     return replace(finding, certainty=Certainty(verdict, phase, subject, holder))
 
@@ -48,25 +46,16 @@ def _of_phase(process: ProcessRun, finding: Finding) -> Source:
     return from_looks(max(followed) if followed else _n_voted(finding))  # without: from the series at each boundary
 
 
-def _of_subject(process: ProcessRun, finding: Finding, verdict: Source) -> Source:
+def _of_subject(finding: Finding, verdict: Source) -> Source:
     if finding.subject is None:
         return "not known"
-    if finding.metric.startswith((*FOLLOWED, "tracked/")) or finding.kind in _BY_COUNTER:
+    if finding.metric.startswith((FOLLOWED, "tracked/")) or finding.kind in _BY_COUNTER:
         return verdict
-    n = max((len(series) for name, series in _counts(process) if name == finding.subject), default=0)
-    return from_looks(max(n, sum(one.subject.rpartition(".")[2] == finding.subject for one in process.holders)))
+    return "not known"
 
 
 # Kinds whose counter counts nothing else: the subject is the word for it.
 _BY_COUNTER = frozenset({"children", "threads", "descriptors", "shared memory", "gpu", "throughput"})
-
-
-def _counts(process: ProcessRun) -> Iterator[tuple[str, Series]]:
-    return (
-        (metric.rpartition(".")[2].rpartition("/")[2], series)
-        for (at, metric), series in process.series.items()
-        if at == AT and metric.startswith(("count/", "watched/"))
-    )
 
 
 def _of_holder(process: ProcessRun, finding: Finding) -> Source:

@@ -13,12 +13,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from phaseprof.analysis.causes import KIND_OF_TYPE
+from phaseprof.analysis.categories import KIND_OF_TYPE
 from phaseprof.analysis.companions import REGISTRIES, companion, native_owner
 from phaseprof.analysis.compare_series import Floats, Side, interval_changes
 from phaseprof.analysis.garbage import find_dead, is_collected_in_time, is_frozen
 from phaseprof.analysis.intervals import OF_ITS_OWN, innermost, nearest_phase, outermost, with_those_inside
-from phaseprof.analysis.limits import FELT_BYTES, Horizon
+from phaseprof.analysis.limits import FELT_BYTES, OWN_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
 from phaseprof.analysis.naming import ALLOCATED, advise, counted_phase, summarise
 from phaseprof.analysis.on_devices import placed_on, torch_name
@@ -43,7 +43,6 @@ from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE, ProcessRun
 from phaseprof.records import BLOCK_BYTES, COMPANIONS, UNIT_BYTES, Certainty, Finding
 from phaseprof.units import format_bytes
-from phaseprof.verdict.levels import comes_with
 
 # Resident pages of shared segments: they fill what is mapped, and then no more come.
 PAGES = "shm_resident_bytes"
@@ -75,27 +74,24 @@ PINS_BYTES = 0.0
 CLEAR = 0.75
 
 
-def counter_causes(
+def counter_findings(
     process: ProcessRun,
     symptoms: Mapping[str, Symptom],
     known: Sequence[Finding],
     horizon: Horizon,
     *,
-    negligible: Sequence[Finding] = (),
     explained: Sequence[Finding] = (),
 ) -> list[Finding]:
-    """Return findings that begin with a counter, each joined with the objects that come with it.
+    """Return findings that begin with a counter, each with the objects that come with it.
 
     Args:
         process: the recording.
         symptoms: all of its judged series.
-        known: findings about objects, of any verdict.
+        known: findings about watched classes, of any verdict.
         horizon: when memory runs out.
-        negligible: findings about objects that come to too little to be reported: a thread is a few of them.
         explained: findings about memory that places explain, see ``explained_memory``.
     """
     found: list[Finding] = []
-    leaks = [f for f in known if f.verdict == "leak"]
     for metric, kind, subject in COUNTED:
         symptom = symptoms.get(metric)
         if symptom is None or symptom.judgement.verdict != "leak" or any(f.kind == kind for f in found):
@@ -110,11 +106,11 @@ def counter_causes(
         plain = replace(_plain(process, symptom, kind, horizon), subject=subject)
         if metric == "shm_user_segments" and plain.phase in (None, OUTSIDE):
             continue  # other programs of this user make segments too, whenever they like
-        objects = _companion(kind, symptom, known, negligible)
-        held = plain if objects is not None else _with_holder(process, plain, rate)
-        if metric == PAGES and objects is None and not held.holder:
+        held = _with_holder(process, symptoms, plain, rate)
+        if metric == PAGES and not held.holder:
             continue  # a buffer that was mapped whole fills up
-        found.append(_joined(held, symptom, objects))
+        held = replace(held, advice=advise(kind, held.subject, held.holder))
+        found.append(replace(held, summary=summarise(held, rate if metric.endswith("_bytes") else 0.0)))
     every = [*known, *found]
     if explained:
         native = without_companions(explained, found)
@@ -123,7 +119,7 @@ def counter_causes(
     logged = logged_causes(process, symptoms, horizon)
     if not any(f.verdict == "leak" and f.metric in NATIVE[1:] for f in native):
         native = [*native, *_pinned(process, symptoms, [*every, *native], horizon)]
-    return [*found, *native, *_device(process, symptoms, leaks, horizon), *logged]
+    return [*found, *native, *_device(process, symptoms, horizon), *logged]
 
 
 def _least_bytes(metric: str, process: ProcessRun) -> float:
@@ -139,14 +135,14 @@ def _least_bytes(metric: str, process: ProcessRun) -> float:
     return KEPT_LEAST_BYTES if metric == "children_private_bytes" and has_workers else FELT_BYTES
 
 
-def _with_holder(process: ProcessRun, plain: Finding, rate: float) -> Finding:
-    """Give a counter's finding the holder of what comes with it, where a look by place or a search met that."""
+def _with_holder(process: ProcessRun, symptoms: Mapping[str, Symptom], plain: Finding, rate: float) -> Finding:
+    """Give a counter's finding the holder of what comes with it, where a look by place met that."""
     share, usual = companion(process, plain.kind, rate), plain.subject
     if share is not None:
         seen = Certainty(holder="measured" if measured_looks(process) else "seen once")
         # Pages of a segment are touched where they are read; who keeps what lies in them was somewhere else.
-        phase = phase_of(process, share) if plain.metric == PAGES else plain.phase
-        return replace(plain, subject=_better(share.subject, usual), holder=share.holder, certainty=seen, phase=phase)
+        made = phase_of(process, share) or counted_phase(symptoms) if plain.metric == PAGES else plain.phase
+        return replace(plain, subject=_better(share.subject, usual), holder=share.holder, certainty=seen, phase=made)
     return plain
 
 
@@ -170,42 +166,9 @@ def _is_more(leak: Finding, counted: Finding) -> bool:
     return not counted.metric.endswith("_bytes") and leak.bytes_slope > COUNTED_BYTES * counted.slope
 
 
-def _companion(
-    kind: str, symptom: Symptom, known: Sequence[Finding], negligible: Sequence[Finding]
-) -> Finding | None:
-    """Find the objects that come with a counter: by their type, though counted too seldom, else by how fast they leak.
-
-    The counter's verdict is theirs too: it was read at every generation.
-    """
-    leaks = [f for f in known if f.verdict == "leak"]
-    small = [f for f in negligible if f.verdict == "leak" or _in_step(f, symptom)]
-    growing = [f for f in [*known, *small] if f.verdict in ("leak", "growing", "too short") and f.holder]
-    found = next((f for f in [*leaks, *growing] if f.subject in COMPANIONS[kind]), None)
-    if found is None and kind == "descriptors":
-        found = next((f for f in leaks if _in_step(f, symptom)), None)
-    return found
-
-
-def _joined(finding: Finding, symptom: Symptom, companion: Finding | None) -> Finding:
-    """Give a counter's finding what the objects that come with it tell, and its words."""
-    if companion is not None:
-        finding = replace(
-            finding, subject=_better(companion.subject, finding.subject), holder=companion.holder,
-            phase=finding.phase or companion.phase, evidence=(*finding.evidence, *companion.evidence),
-        )  # fmt: skip
-    rate = symptom.judgement.slope if symptom.key.endswith("_bytes") else 0.0
-    advice = advise(finding.kind, finding.subject, finding.holder)
-    return replace(finding, advice=advice, summary=summarise(finding, rate))
-
-
 def _better(found: str | None, usual: str | None) -> str | None:
     """Name the type that was found growing, unless it only carries the usual one (an executor its threads)."""
     return found if usual is None or found in KIND_OF_TYPE else usual
-
-
-def _in_step(leak: Finding, symptom: Symptom) -> bool:
-    """Whether objects and a counter grow at rates that fit: one or a few of the counter for each object."""
-    return leak.slope_unit == "objects/generation" and comes_with(symptom.judgement.slope, leak.slope)
 
 
 def _plain(process: ProcessRun, symptom: Symptom, kind: str, horizon: Horizon) -> Finding:
@@ -322,7 +285,7 @@ def explained_memory(process: ProcessRun, symptoms: Mapping[str, Symptom], horiz
     if memory is None:
         return []
     symptom = memory.symptom
-    if not horizon.is_felt(memory.rate, symptom.judgement.since, metric=symptom.key):
+    if not horizon.is_felt(memory.rate, symptom.judgement.since, least=OWN_BYTES, metric=symptom.key):
         return []
     phase = _phase_of(process, memory.seen_by(symptoms))
     most = PART_OF_HOST * memory.rate if any(map(_is_on_device, symptoms.values())) else math.inf
@@ -415,7 +378,7 @@ def _dead(
 def _beyond_objects(
     process: ProcessRun, symptoms: Mapping[str, Symptom], known: Sequence[Finding], beside: float
 ) -> Memory | None:
-    """Private memory that grows beyond what findings, tensors and arrays explain.
+    """Private memory that grows beyond what findings explain.
 
     Args:
         process: the recording.
@@ -427,7 +390,7 @@ def _beyond_objects(
     for symptom in _leaking(process, symptoms, NATIVE):
         if any(may_own(leak, symptom.phase()) for leak in leaks):
             break
-        rate = symptom.judgement.slope - max(_explained(symptoms), sum(leak.bytes_slope for leak in leaks))
+        rate = symptom.judgement.slope - sum(leak.bytes_slope for leak in leaks)
         risen = _has_risen(symptom) + (beside if symptom.key == NATIVE[0] else 0.0)
         if rate >= 0.5 * symptom.judgement.slope and risen >= FELT_BYTES:
             return Memory(symptom, rate)
@@ -471,9 +434,7 @@ def _unexplained(
     if is_frozen(process, counter):
         finding = replace(finding, kind="garbage", advice=advise("frozen", None, ()))
         return replace(finding, summary=f"{summarise(finding, rate)}; gc.freeze() hides them from the collector")
-    buffers = sum(s.judgement.slope for key, s in symptoms.items() if key.startswith("untracked/") and s.rises)
-    in_python = kind == "objects" or buffers >= 0.5 * counter.judgement.slope
-    known_as = "unseen" if in_python and not is_imported(process) else _what_was_seen(process)
+    known_as = "unseen" if kind == "objects" and not is_imported(process) else _what_was_seen(process)
     return _as_native(process, finding, rate, known_as)
 
 
@@ -493,17 +454,9 @@ def _what_was_seen(process: ProcessRun) -> str:
     """How far the recording can tell native growth from growth in Python: only where its heap was walked twice."""
     if is_imported(process):
         return "logged"
-    walks = process.series.get((AT, "arrays_bytes"))
-    if is_measured(process.looks.get(True)) or (walks is not None and len(walks) >= 2):
+    if is_measured(process.looks.get(True)):
         return "native"
     return "unseen" if (AT, "n_objects") in process.series or process.cost is not None else "logged"
-
-
-def _explained(symptoms: Mapping[str, Symptom]) -> float:
-    """Bytes a generation that storages, arrays and buffers in Python account for, growing or not yet judged."""
-    named = [symptoms[key] for key in ("storages/cpu_bytes", "arrays_bytes", "graph_bytes") if key in symptoms]
-    named += [symptom for key, symptom in symptoms.items() if key.startswith("untracked/") and symptom.is_held]
-    return sum(max(0.0, symptom.judgement.slope) for symptom in named)
 
 
 def _pinned(
@@ -548,12 +501,8 @@ def _that_stay(
         yield once
 
 
-def _device(
-    process: ProcessRun, symptoms: Mapping[str, Symptom], leaks: Sequence[Finding], horizon: Horizon
-) -> list[Finding]:
-    """Device memory that grows while no finding about tensors explains it, by the places that hold it if known."""
-    if any(f.kind in ("tensors", "autograd graph", "garbage") for f in leaks):
-        return []
+def _device(process: ProcessRun, symptoms: Mapping[str, Symptom], horizon: Horizon) -> list[Finding]:
+    """Device memory that grows, by the places that hold it if known."""
     found = []
     for key, symptom in symptoms.items():
         if not _is_on_device(symptom):
@@ -561,7 +510,7 @@ def _device(
         device = key.partition("/")[0]
         left = process.series.get((AT, f"{device}/available_bytes")) or process.series.get((AT, f"{device}/free_bytes"))
         findings = placed_on(process, symptom, torch_name(device), horizon, _phase_of(process, symptom))
-        for finding in findings or [_unplaced(process, symptoms, symptom, device, horizon)]:
+        for finding in findings or [_unplaced(process, symptom, device, horizon)]:
             rate = finding.bytes_slope or finding.slope
             eta = None if left is None else horizon.seconds_left(rate, of=left.last)
             timed = replace(finding, eta_s=eta)
@@ -569,12 +518,11 @@ def _device(
     return found
 
 
-def _unplaced(
-    process: ProcessRun, symptoms: Mapping[str, Symptom], symptom: Symptom, device: str, horizon: Horizon
-) -> Finding:
+def _unplaced(process: ProcessRun, symptom: Symptom, device: str, horizon: Horizon) -> Finding:
     """Device memory of which no place is known."""
     visible = f"storages/{torch_name(device)}_bytes"
-    shown = symptoms[visible].judgement.slope if visible in symptoms else 0.0
+    judged = judge_metric(process, visible)
+    shown = 0.0 if judged is None else judged.slope
     # Storages that were never counted say nothing: only a count that stays behind points at C++.
     hidden = (AT, visible) in process.series and shown < 0.5 * symptom.judgement.slope
     kind = "autograd graph" if hidden else "gpu"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from phaseprof.analysis.causes import Cause, comes_with_python, is_plumbing
+from phaseprof.analysis.categories import comes_with_python, is_plumbing
 from phaseprof.analysis.held import MOSTLY, grew_held
 from phaseprof.analysis.naming import ALLOCATED
 from phaseprof.analysis.symptoms import AT, Symptom, stands_in
@@ -26,25 +27,14 @@ FROZEN = "gc/gc_frozen"
 STARTED = 2
 
 
-def is_sawtooth(process: ProcessRun, cause: Cause) -> bool:
-    """Whether dead cycles are brought back to the floor by full collections of the program's own: no leak."""
-    if not cause.is_garbage:
-        return False
-    since = min((s.judgement.since or 0 for s in cause.symptoms.values()), default=0)
-    return _collects_itself(process, since)
-
-
-def _collects_itself(process: ProcessRun, since: int) -> bool:
-    """Whether full collections came after a generation that are not ours."""
+def collects_itself(process: ProcessRun, since: int) -> bool:
+    """Whether full collections came after a generation."""
     flags = process.series.get((AT, "after_full_collection"))
-    if flags is None:
-        return False
-    ours = {c.g for c in process.collected}
-    return any(value and g > max(STARTED, since) and g - 1 not in ours and g not in ours for g, value in flags)
+    return flags is not None and any(value and g > max(STARTED, since) for g, value in flags)
 
 
 def waits_for_long(process: ProcessRun, since: int) -> bool:
-    """Whether dead cycles have piled up for long enough; what only our own collections took had not ended.
+    """Whether dead cycles have piled up for long enough.
 
     Args:
         process: the recording.
@@ -52,8 +42,7 @@ def waits_for_long(process: ProcessRun, since: int) -> bool:
     """
     flags = process.series.get((AT, "after_full_collection"))
     newest = flags.generations[-1] if flags is not None else 0
-    is_ours = any(c.freed > 0 for c in process.collected) and not _collects_itself(process, STARTED)
-    return newest + 1 - (STARTED if is_ours else since) >= GARBAGE_GENERATIONS
+    return newest + 1 - since >= GARBAGE_GENERATIONS
 
 
 def rising_cycle(symptoms: Mapping[str, Symptom]) -> Symptom | None:
@@ -168,11 +157,15 @@ def find_dead(process: ProcessRun, symptoms: Mapping[str, Symptom]) -> Dead | No
     told = process.places
     if resident is not None and stands_in(resident, symptoms):
         memory = resident
-    if memory is None or told is None or not told.waiting or _collects_itself(process, 0):
+    if memory is None or told is None or not told.waiting or collects_itself(process, 0):
         return None
     generations, values = memory.evidence.generations, memory.evidence.values
     leak = memory if memory.judgement.verdict == "leak" else rising_cycle(symptoms)
     begin = long_cycle(generations, values, FEW)
+    if begin is None and leak is memory and memory.judgement.shape != "sawtooth":
+        # One early fall is a small part of a long rise: no cycle, and a begin all the same.
+        rises = bisect_left(generations, memory.judgement.since or 0)
+        begin = rises if generations[-1] - generations[rises] >= GARBAGE_GENERATIONS else None
     if leak is None or begin is None or told.g < generations[-1]:
         return None
     grown = leak.judgement.slope * (generations[-1] - generations[begin])

@@ -31,9 +31,15 @@ SLOTS_BYTES, NUMBERS_BYTES = 18.0, 56.0
 
 
 class Horizon:
-    """What a recording knows about time and limits."""
+    """What a recording knows about time and limits.
 
-    def __init__(self, process: ProcessRun) -> None:
+    Args:
+        process: the recording.
+        least_bytes: growth by as much, in bytes a generation, is felt; ``None``: what matters by the hour and so far.
+    """
+
+    def __init__(self, process: ProcessRun, least_bytes: float | None = None) -> None:
+        self._least_bytes = least_bytes
         seconds = [g.seconds for g in process.generations[-50:] if g.seconds]
         self.generation_s = median(seconds) if seconds else self._implied(process)
         left = process.series.get((AT, "available_bytes"))
@@ -74,6 +80,8 @@ class Horizon:
             since: the generation in which it began to grow; ``None``: the first.
             beside: bytes a generation by which memory leaks in all, where that is known.
         """
+        if self._least_bytes is not None:
+            return bytes_per_generation >= self._least_bytes
         return (
             bytes_per_generation >= LOG_PART * beside
             and self.so_far(bytes_per_generation, since) >= FELT_BYTES
@@ -96,6 +104,8 @@ class Horizon:
             metric: the counter of memory that shows it, if that is all that does: it must have grown by twice as much
                 as the recording's own readings take.
         """
+        if self._least_bytes is not None:
+            return bytes_per_generation >= self._least_bytes
         if metric.endswith("_bytes"):
             own = SLOTS_BYTES + (0.0 if metric == "malloc_in_use_bytes" else NUMBERS_BYTES)
             least = max(least, 2 * own * self._n_readings)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, normalised
+from phaseprof.analysis.categories import CONTAINERS, KIND_OF_TYPE
+from phaseprof.analysis.paths import normalised
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import GARBAGE, NATIVE_MEMORY, UNREACHABLE, Finding, Site

@@ -1,159 +1,27 @@
-"""Names a cause: its kind, its subject, the phase it is born in, its growth in bytes, and the words for it."""
+"""Names growth: its rate and phase by the exact counters, what to do about it, and the words for it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 
-from phaseprof.analysis.causes import CONTAINERS, KIND_OF_TYPE, TENSORS, Cause, carries
 from phaseprof.analysis.intervals import ABLE
 from phaseprof.analysis.paths import place_of_growth
 from phaseprof.analysis.symptoms import Symptom
 from phaseprof.recording.model import OUTSIDE
-from phaseprof.records import BLOCK_BYTES, NODE_BYTES, Finding
+from phaseprof.records import BLOCK_BYTES, Finding
 from phaseprof.units import format_bytes, format_estimate
 
-# Bytes charged to a tracked object, and to an item of a container, whose own size was not measured.
-OBJECT_BYTES, ITEM_BYTES = 200.0, 64.0
-# What a log of a training is made of, and the least that one such item takes: a pointer.
-PLAIN_ITEMS = frozenset({"", "float", "int", "bool", "str", "bytes", "NoneType"})
-SLOT_BYTES = 8.0
 ALLOCATED = ("malloc_in_use_bytes", "anonymous_bytes")
 
 
-def name_kind(cause: Cause, steady: Container[str] = ()) -> tuple[str, str | None]:
-    """Return kind and subject.
-
-    Args:
-        cause: what grows, and who holds it.
-        steady: short names of types that were counted, and are as many as ever.
-
-    The item that the growing container holds decides; where it only carries others (a dict, a closure) or is as many as
-    ever, what grows inside it does: tensors before arrays before the user's own types.
-    """
-    inside = cause.subjects()
-    item = cause.item
-    if item in steady and item not in KIND_OF_TYPE and not cause.ends_at_plumbing:
-        item = _telling(cause) or item
-    if cause.is_garbage:
-        return "garbage", _telling(cause) or ("Tensor" if cause.of_kind("storages/") else item or None)
-    if _holds_graph(cause) and (item in TENSORS or cause.ends_at_plumbing):
-        return "autograd graph", "Tensor"
-    if item in KIND_OF_TYPE and not cause.ends_at_plumbing:
-        return KIND_OF_TYPE[item], item
-    if not cause.ends_at_plumbing:
-        return "objects", item
-    if cause.of_kind("storages/"):
-        return "tensors", "Tensor"
-    if cause.of_kind("arrays_bytes"):
-        return "arrays", "ndarray"
-    telling = _telling(cause)
-    if telling is not None:
-        return KIND_OF_TYPE.get(telling, "objects"), telling
-    return _name_container(cause, inside)
-
-
-def _holds_graph(cause: Cause) -> bool:
-    """Whether graph nodes grow with it, or the path to it leads through a graph."""
-    through = cause.holder is not None and any("autograd graph" in step for step in cause.holder.steps)
-    return through or bool(cause.of_kind("graph_"))
-
-
-def _telling(cause: Cause) -> str | None:
-    """The type that says most: the user's own before tensors, the heaviest first; nothing if all are plumbing."""
-    subjects = cause.subjects()
-    telling = {s.subject for s in cause.of_kind("count/", "watched/") if not carries(s)}
-    own = telling - set(KIND_OF_TYPE)
-    known = subjects & set(KIND_OF_TYPE)
-    return max(sorted(own or known), key=cause.weight_of, default=None)
-
-
-def _name_container(cause: Cause, inside: set[str]) -> tuple[str, str | None]:
-    container = cause.holder.container.rpartition(".")[2] if cause.holder is not None else ""
-    growing = [s.subject for s in cause.of_kind("container/")]
-    subject = growing[0] if growing else container or next(iter(sorted(inside & CONTAINERS)), None)
-    if subject:
-        return "container", subject
-    return "objects", next(iter(sorted(inside)), None)
-
-
-def main_symptom(cause: Cause, kind: str, subject: str | None) -> Symptom:
-    """Choose the series that speaks for a cause: the one of its kind with the clearest verdict."""
-    wanted = {
-        "autograd graph": ("graph_nodes", "graph_bytes"), "tensors": ("storages/",),
-        "arrays": ("arrays_bytes", "untracked/array"),
-        "container": ("container/",), "native": ("malloc_in_use_bytes", "anonymous_bytes"),
-    }.get(kind, ())  # fmt: skip
-    ranked = sorted(
-        cause.symptoms.values(),
-        key=lambda s: (
-            s.judgement.verdict != "leak",
-            not s.key.startswith(wanted) if wanted else s.subject != subject,
-            carries(s),
-            -s.judgement.confidence,
-        ),
-    )
-    return ranked[0]
-
-
-def bytes_per_generation(cause: Cause, ceiling: float = math.inf) -> float:
-    """Estimate the growth of a cause in bytes a generation, from the best measure there is.
-
-    Args:
-        cause: whose growth is wanted.
-        ceiling: what the counters of the allocators grew by; what is estimated from a few objects cannot come to more,
-            since those may hold each other or what was there before.
-    """
-    measured = [s.judgement.slope for s in cause.of_kind("storages/", "arrays_bytes", "graph_bytes", "untracked/")]
-    counted = [s.judgement.slope * _each(s) for s in cause.of_kind("count/", "watched/")]
-    items = [s.judgement.slope * _each_item(s) for s in cause.of_kind("container/")]
-    plain = cause.of_kind("malloc_", "anonymous_", "children_", "shm_bytes", "shm_resident_bytes", "tracked/")
-    other = [s.judgement.slope for s in plain]
-    nodes = [s.judgement.slope * NODE_BYTES for s in cause.of_kind("graph_nodes")]
-    return max([0.0, *measured, *other, min(ceiling, max([0.0, *counted, *items, *nodes]))])
-
-
-def is_weighed(cause: Cause) -> bool:
-    """Whether bytes were measured of what grows, or it is items of a container, which are small."""
-    if cause.of_kind("storages/", "arrays_bytes", "graph_", "untracked/", "container/"):
-        return True
-    return any(s.holder is not None and s.holder.retained_bytes > 0 for s in cause.symptoms.values())
-
-
-def allocated_per_generation(symptoms: Mapping[str, Symptom], *, at_rest: bool = False) -> float:
-    """Bytes a generation by which memory in use grows on the host and on devices; infinite where that is not known.
-
-    Args:
-        symptoms: all judged series.
-        at_rest: malloc's memory in use was read, and does not grow.
-    """
+def allocated_per_generation(symptoms: Mapping[str, Symptom]) -> float:
+    """Bytes a generation by which memory in use grows on the host and on devices; infinite where that is not known."""
     host = [s.judgement.slope for key in ALLOCATED if (s := symptoms.get(key)) is not None and s.rises]
     devices = [s.judgement.slope for key, s in symptoms.items() if key.endswith("/allocated_bytes") and s.rises]
     blocks = symptoms.get("python_blocks")
     small = blocks.judgement.slope * BLOCK_BYTES if blocks is not None and blocks.rises else 0.0
-    return max(host, default=0.0 if at_rest else math.inf) + sum(devices) + small
-
-
-def _each_item(symptom: Symptom) -> float:
-    """Bytes of one item of a container that was measured whole, its share of the table included."""
-    holder = symptom.holder
-    if holder is None or holder.retained_bytes <= 0 or holder.length <= 0:
-        return ITEM_BYTES
-    least = SLOT_BYTES if holder.item in PLAIN_ITEMS else ITEM_BYTES
-    return max(least, holder.retained_bytes / holder.length)
-
-
-def _each(symptom: Symptom) -> float:
-    retained = symptom.holder.retained_bytes if symptom.holder is not None else -1
-    return float(retained) if retained > 0 else OBJECT_BYTES
-
-
-def name_phase(cause: Cause, main: Symptom) -> str | None:
-    """The phase of the main symptom's survivors, else of the most telling other one."""
-    if main.phase():
-        return main.phase()
-    others = sorted(cause.symptoms.values(), key=lambda s: (carries(s), s.key.startswith("container/")))
-    return next((s.phase() for s in others if s.phase()), None)
+    return max(host, default=math.inf) + sum(devices) + small
 
 
 def counted_phase(symptoms: Mapping[str, Symptom]) -> str | None:

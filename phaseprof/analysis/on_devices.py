@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import msgspec
 
-from phaseprof.analysis.causes import normalised
 from phaseprof.analysis.limits import Horizon
+from phaseprof.analysis.paths import normalised
 from phaseprof.analysis.placed import Memory, explain, measured_looks
 from phaseprof.analysis.symptoms import Symptom
 from phaseprof.recording import format as fmt

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
-from phaseprof.records import UNKNOWN_HOLDER, UNKNOWN_NAME
+from phaseprof.records import SOME_TIMES, UNKNOWN_HOLDER, UNKNOWN_NAME, without_numbers
 
 # A step is a link and what it leads to: ``.losses (list, 82)``, ``[-1] Episode``, ``module train.cache (dict, 5) x3``.
 _STEP = re.compile(
@@ -44,7 +45,7 @@ class Place:
     size: int = -1
 
     def __str__(self) -> str:
-        shown = self.name if len(self.name) <= _MOST else f"...{self.name[3 - _MOST:]}"
+        shown = self.name if len(self.name) <= _MOST else f"...{self.name[3 - _MOST :]}"
         what = f" ({self.what})" if self.what else ""
         return f"{shown}{what}{', ' if self.note else ''}{self.note}"
 
@@ -121,3 +122,9 @@ def place_of_growth(steps: Sequence[str], container: str = "", length: int = -1)
         return _around(max(sized, key=lambda place: place.size), sized)
     inner = [place for place in places if not place.name.endswith("]")]
     return inner[-1].name if inner else ""
+
+
+def normalised(steps: Iterable[str]) -> tuple[str, ...]:
+    """Drop what differs between two looks at one place: numbers, repeats, and whether a step is the last."""
+    plain = (without_numbers(step).removesuffix(SOME_TIMES) for step in steps)
+    return tuple(step for step, _ in groupby(step.replace("(", "").replace(")", "") for step in plain))

@@ -12,19 +12,20 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from phaseprof.analysis.causes import (
+from phaseprof.analysis.categories import (
     CONTAINERS,
     GRAPH_NODE,
     KIND_OF_TYPE,
     MEMORY,
+    PLAIN_ITEMS,
     TENSORS,
     is_plumbing,
     is_private,
-    normalised,
 )
 from phaseprof.analysis.garbage import comes_to_much, waits_for_long, what_piles_up
 from phaseprof.analysis.limits import FELT_BYTES, LOG_NEWS_BYTES, OWN_BYTES, Horizon
-from phaseprof.analysis.naming import PLAIN_ITEMS, advise, summarise
+from phaseprof.analysis.naming import advise, summarise
+from phaseprof.analysis.paths import normalised
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom
 from phaseprof.recording import format as fmt
@@ -62,8 +63,7 @@ ALIKE = 1.1
 HASHED = frozenset({"dict", "set", "frozenset", "OrderedDict", "defaultdict", "Counter"})
 # How a path to the values of context variables begins.
 _CONTEXT = (OUTSIDE, "(Context)", "(hamt)")
-# Under which name the survivors of a kind are filed.
-_FILED = {"tensors": "storages", "arrays": "arrays", "autograd graph": "graph"}
+
 
 @dataclass(frozen=True)
 class Share:
@@ -82,7 +82,6 @@ class Share:
         came: objects of the most frequent type that came directly, in all; where nothing in Python leads to the place,
             of those below it as well.
         small_slope: of the growth in bytes, what is no tensor's or array's: Python's own allocator may have given it.
-        heaviest: the type that makes up most of the bytes; empty where none does.
         is_namespace: the names of a module: what comes there directly comes under a name of its own.
     """
 
@@ -99,7 +98,6 @@ class Share:
     was_rehashed: bool = False
     came: int = 0
     small_slope: float = 0.0
-    heaviest: str = ""
     is_namespace: bool = False
 
     @property
@@ -272,11 +270,9 @@ def _share(place: fmt.Place, since: int, turns: int, item_bytes: float | None = 
     rehashed = _was_rehashed(place)
     came = max((n for _, n, _ in (place.direct if holder else (*place.direct, *place.inside))), default=0)
     small = place.bytes - sum(n_bytes for name, _, n_bytes in place.inside if _short(name) in MEMORY)
-    most, _, its_bytes = max(place.inside, key=lambda row: row[2], default=("", 0, 0))
     return Share(
         kind, subject, type_name, holder, *slopes, objects, is_log, bound, place.length, rehashed, came,
-        small_slope=small / turns, heaviest=most if its_bytes >= MOSTLY * place.bytes else "",
-        is_namespace=place.type == "module",
+        small_slope=small / turns, is_namespace=place.type == "module",
     )  # fmt: skip
 
 
@@ -321,8 +317,14 @@ def _grows_in_its_items(place: fmt.Place, since: int, turns: int, item_bytes: fl
 
 
 def explain(
-    process: ProcessRun, told: fmt.Places, memory: Memory, horizon: Horizon, phase: str | None, *,
-    most: float = math.inf, least: float = FELT_BYTES,
+    process: ProcessRun,
+    told: fmt.Places,
+    memory: Memory,
+    horizon: Horizon,
+    phase: str | None,
+    *,
+    most: float = math.inf,
+    least: float = FELT_BYTES,
 ) -> list[Finding]:
     """Return a finding for each place that brought a fifth or more of what memory leaks, and one for the rest.
 
@@ -486,17 +488,9 @@ def _finding(process: ProcessRun, memory: Memory, share: Share, horizon: Horizon
 
 
 def phase_of(process: ProcessRun, share: Share) -> str | None:
-    """Return the phase in which most of what came at a place was born, where it was followed from birth.
-
-    Of objects that carry arrays or tensors, those are what memory grows by.  Tensors of all kinds are followed as one
-    type, so that says nothing of those with a graph.
-    """
-    carried = KIND_OF_TYPE.get(_short(share.heaviest), "") if share.kind == "objects" else ""
-    filed = [_FILED[kind] for kind in (carried, share.kind) if kind in _FILED] + [f"watched/{share.subject}"]
-    if share.kind not in _FILED and not is_plumbing(share.type_name):  # lists and dicts are born everywhere
-        filed.append(f"count/{share.type_name}")
-    told = {births.subject: births for births in process.births if births.phases}
-    born = next((told[name].phases for name in filed if name in told), {})
+    """Return the phase in which most of what came at a place was born, where its class is watched."""
+    told = {births.subject: births.phases for births in process.births if births.phases}
+    born = told.get(f"watched/{share.subject}", {})
     return max(born, key=lambda phase: (born[phase][1], born[phase][0]), default=None)
 
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from operator import lt
-from statistics import median
-from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,28 +15,23 @@ from phaseprof.analysis.witnesses import witnesses
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
-from phaseprof.records import NO_ROOT, NOT_FOUND, UNIT_BYTES, Evidence
+from phaseprof.records import NOT_FOUND, UNIT_BYTES, Evidence
 from phaseprof.verdict import Judgement, judge
 
 AT = "generation end"
 # Device counters vote at the end of a generation; where none is declared, after each outermost phase.
 DEVICE_VOTES = ("allocated_bytes", "active_blocks")
 PLAIN_METRICS = (
-    "arrays_bytes", "graph_nodes", "graph_bytes", "malloc_in_use_bytes", "python_blocks", "descriptors", "threads",
+    "graph_nodes", "malloc_in_use_bytes", "python_blocks", "descriptors", "threads",
     "children", "children_grown_bytes", "children_private_bytes", "shm_bytes", "shm_segments", "shm_user_segments",
-    "shm_resident_bytes", "anonymous_bytes", "rss_bytes", "pinned_bytes",
+    "shm_resident_bytes", "anonymous_bytes", "rss_bytes",
 )  # fmt: skip
 
-
-# Levels of memory as a whole, which a collection lowers.
-LEVELS = frozenset({"malloc_in_use_bytes", "python_blocks", "anonymous_bytes", "rss_bytes"})
 # Share of the rise that the turns which were followed must show for it to be told by them.
 SHOWN = 0.25
 # What the turns that were followed came to, in rises, from which on they show something that has ended since.
 FILLED = 2.0
-# Of the survivors of a type that mixes dead cycles with living objects, this share must go in a collection.
-FREED_SHARE = 0.3
-# Readings that can be judged by themselves, of a whole series or since a collection of ours.
+# Readings that can be judged by themselves.
 ENOUGH = 8
 # Of the growth of resident memory, what memory in use must have grown by for the two to be one.
 AS_MUCH = 0.5
@@ -50,8 +41,8 @@ SELDOM = 0.5
 UNDECIDED = ("growing", "too short")
 # Numbers of which Python keeps one each.
 SMALL_INTS = 256
-# Families whose members are followed one by one; of all others only the level is known.
-FOLLOWED = ("count/", "watched/", "storages/", "arrays", "graph", "container/", "untracked/")
+# Classes whose instances are followed one by one; of all else only the level is known.
+FOLLOWED = "watched/"
 
 
 @dataclass(frozen=True)
@@ -59,11 +50,10 @@ class Symptom:
     """One judged series and what is known of it.
 
     Attributes:
-        key: metric of the series; evidence is filed under it (storages of all devices under ``storages``).
+        key: metric of the series; evidence is filed under it.
         judgement: the verdict on the series.
-        births: survivors by phase, newest record; ``None`` if none was made.
+        births: survivors, or changes, by phase; ``None`` if none was made.
         holder: the holder of its survivors; ``None`` if none was looked for.
-        collected: outcome of the confirming collection, if there was one.
         around: for each phase of the run, the one around it.
     """
 
@@ -72,14 +62,12 @@ class Symptom:
     evidence: Evidence
     births: fmt.Births | None = None
     holder: fmt.Holder | None = None
-    collected: fmt.Collected | None = None
     around: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def named(self) -> str:
         """The type or named thing, qualified where the key says more than its name."""
-        named = (self.key.partition("/")[2] or self.key).partition("@")[0]
-        return named.removesuffix("_bytes") if self.key.startswith("untracked/") else named
+        return self.key.partition("/")[2] or self.key
 
     @property
     def subject(self) -> str:
@@ -97,20 +85,8 @@ class Symptom:
         """Whether the series grows with no end in sight, or was looked at closer before it could be judged."""
         if self.judgement.verdict == "too short":
             is_held = self.holder is not None and self.holder.speaks_for_most
-            return self.judgement.growth > 0 and (is_held or self.births is not None or self.was_freed)
+            return self.judgement.growth > 0 and (is_held or self.births is not None)
         return self.judgement.verdict in ("leak", "growing")
-
-    @property
-    def was_freed(self) -> bool:
-        """Whether a confirming collection got rid of a good part of those that were asked about."""
-        found = self.collected
-        return found is not None and found.asked > 0 and found.freed >= FREED_SHARE * found.asked
-
-    @property
-    def is_held(self) -> bool:
-        """Whether somebody in Python was found to hold most of the survivors."""
-        holder = self.holder
-        return holder is not None and holder.speaks_for_most and holder.root not in NO_ROOT
 
     def phase(self) -> str | None:
         """The phase in which most of the survivors were born; for a counter, the one whose change fits the rise."""
@@ -163,10 +139,15 @@ def stands_in(resident: Symptom, symptoms: Mapping[str, Symptom]) -> dict[str, f
     if resident.judgement.verdict != "leak":
         return {}
     rises = {
-        key: unit * symptoms[key].rise
+        key: unit * _lately(symptoms[key])
         for key, unit in UNIT_BYTES.items() if key in symptoms and misses_verdict(symptoms[key], resident)
     }  # fmt: skip
     return rises if sum(rises.values()) >= AS_MUCH * resident.judgement.slope else {}
+
+
+def _lately(exact: Symptom) -> float:
+    """What a counter rises by a generation: of enough readings, no more than it still does after what filled it."""
+    return exact.rise if len(exact.evidence.values) < ENOUGH else min(exact.rise, exact.judgement.slope)
 
 
 def misses_verdict(exact: Symptom, other: Symptom) -> bool:
@@ -184,54 +165,37 @@ def find_symptoms(process: ProcessRun, *, only: Collection[str] | None = None) -
     """
     found: dict[str, Symptom] = {}
     collected, around = _collections(process), process.around
-    for key, at, series in voting_series(process):
+    for key, series in voting_series(process):
         if only is not None and key not in only:
             continue
         judgement = _judge(process, key, series, collected)
         if judgement is None or (judgement.verdict in ("stable", "too short") and judgement.growth <= 0):
             continue
-        family = _filed(key)
-        evidence = Evidence(at, key, tuple(series.generations), tuple(series.values))
+        evidence = Evidence(AT, key, tuple(series.generations), tuple(series.values))
         found[key] = Symptom(
             key, judgement, evidence,
-            births=_births(process.births, family, judgement.slope), holder=_best_holder(process.holders, family),
-            collected=_newest(process.collected, family), around=around,
+            births=_births(process.births, key, judgement.slope), holder=_best_holder(process.holders, key),
+            around=around,
         )  # fmt: skip
     return found
 
 
-def _filed(key: str) -> str:
-    """Under which name evidence about a series is filed."""
-    if key.startswith("storages/"):
-        return "storages"
-    if key.startswith("untracked/"):
-        return key.removesuffix("_bytes")
-    return {"arrays_bytes": "arrays", "graph_nodes": "graph", "graph_bytes": "graph"}.get(key, key)
-
-
-def voting_series(process: ProcessRun) -> Iterator[tuple[str, str, Series]]:
-    """Yield key, point and series of what may vote, each read at one point of the loop."""
-    censuses = process.series.get((AT, "n_objects"))
+def voting_series(process: ProcessRun) -> Iterator[tuple[str, Series]]:
+    """Yield metric and series of what may vote, each read at the end of a generation."""
     logged = witnesses(process, AT)
     for (at, metric), series in process.series.items():
-        if at != AT:
-            continue
-        if metric.startswith("count/"):
-            yield metric, at, carry_forward(series, censuses.generations if censuses else [])
-        elif _may_vote(metric) or metric in logged:
-            yield metric, at, series
+        if at == AT and (_may_vote(metric) or metric in logged):
+            yield metric, series
 
 
 def n_votes(process: ProcessRun) -> int:
     """Readings of the longest series that can show a leak; 0 where a recording has none."""
-    return max((len(series) for _, _, series in voting_series(process)), default=0)
+    return max((len(series) for _, series in voting_series(process)), default=0)
 
 
 def _may_vote(metric: str) -> bool:
-    if metric in PLAIN_METRICS or metric.startswith(("container/", "tracked/", "watched/")):
+    if metric in PLAIN_METRICS or metric.startswith(("tracked/", "watched/")):
         return True
-    if metric.startswith(("storages/", "untracked/")):
-        return metric.endswith("_bytes")
     return metric.rpartition("/")[2] in DEVICE_VOTES
 
 
@@ -249,17 +213,9 @@ def carry_forward(series: Series, generations: list[int]) -> Series:
 def _judge(process: ProcessRun, key: str, series: Series, collected: Collection[int] | None) -> Judgement | None:
     if len(series) < 2:
         return None
-    ours = sorted({record.g for record in process.collected})
     generations, values = series.generations, list(series.values)
     if key == "python_blocks":
         values = without_our_readings(process, series)
-    if key.startswith(FOLLOWED):
-        # Of those that were asked only: what else it took was waiting for any collection, and is no growth.
-        asked = {c.g for c in process.collected if c.asked > 0 and c.subject == _filed(key)}
-        values = without_our_collections(series, sorted(asked))
-    elif ours and key in LEVELS:  # what they take off is more than the suspects' part: no mending
-        begin, end = _telling_stretch(generations, [g for g in ours if _fell_after(series, g)])
-        generations, values = generations[begin:end], values[begin:end]
     if not any(map(lt, values, values[1:])):
         return None  # what never rises is at rest: no need to ask how it falls
     after = None if collected is None else [g in collected for g in generations]
@@ -309,46 +265,6 @@ def _as_array(generations: Sequence[int]) -> npt.NDArray[np.int64]:
     return np.array(generations, np.int64)
 
 
-def _telling_stretch(generations: Sequence[int], collections: Sequence[int]) -> tuple[int, int]:
-    """Return the bounds of the readings since our last collection or, where those are few, of the longest stretch."""
-    cuts = [0, *(bisect_right(generations, g) for g in collections), len(generations)]
-    stretches = list(pairwise(cuts))
-    newest = stretches[-1]
-    return newest if newest[1] - newest[0] >= ENOUGH else max(stretches, key=lambda cut: cut[1] - cut[0])
-
-
-def _fell_after(series: Series, generation: int) -> bool:
-    """Whether a level is lower at the reading after a collection of ours than at the one before."""
-    at = bisect_right(series.generations, generation)
-    return 0 < at < len(series) and series.values[at] < series.values[at - 1]
-
-
-def without_our_collections(series: Series, collections: Sequence[int]) -> list[float]:
-    """Undo what our own confirming collections took away, so that the observer does not hide what it observes.
-
-    After each of them the series goes on from where it was, by the median of its last steps.
-    """
-    values = list(series.values)
-    for generation in collections:
-        at = bisect_right(series.generations, generation)
-        if not 0 < at < len(values) or series.generations[at] > generation + 1:
-            continue  # with generations in between, a drop may be the program's own doing
-        fell = values[at] - values[at - 1]
-        if fell >= 0:
-            continue
-        steps = [b - a for a, b in pairwise(values[max(0, at - 6) : at])]
-        shift = (median(steps) if steps else 0.0) - fell
-        values[at:] = [value + shift for value in values[at:]]
-    return values
-
-
-class _Filed(Protocol):
-    subject: str
-
-
-R = TypeVar("R", bound=_Filed)
-
-
 def _best_holder(records: Sequence[fmt.Holder], subject: str) -> fmt.Holder | None:
     """The newest record that says who holds most of those asked; where none does, the newest of all."""
     told = [record for record in records if record.subject == subject]
@@ -356,19 +272,14 @@ def _best_holder(records: Sequence[fmt.Holder], subject: str) -> fmt.Holder | No
     return next(reversed(good or told), None)
 
 
-def _births(records: Sequence[fmt.Births], family: str, slope: float) -> fmt.Births | None:
-    """The newest record of a family; for a counter, the newest in which it rose, else that in which it rose most.
+def _births(records: Sequence[fmt.Births], key: str, slope: float) -> fmt.Births | None:
+    """The newest record of a class; for a counter, the newest in which it rose, else that in which it rose most.
 
     A collection may have come between, or the visits of the phase that makes it rise were only counted.
     """
-    newest = _newest(records, family)
-    if newest is None or family.startswith(FOLLOWED):
-        return newest
-    own = [record for record in records if record.subject == family]
+    own = [record for record in records if record.subject == key]
+    if not own or key.startswith(FOLLOWED):
+        return own[-1] if own else None
     rises = [(sum(n for n, _ in one.phases.values()) / max(1, one.after), one) for one in own]
     rose = [one for rise, one in rises if rise >= SHOWN * slope]
     return rose[-1] if rose else max(rises, key=lambda pair: pair[0])[1]
-
-
-def _newest(records: Sequence[R], subject: str) -> R | None:
-    return next((record for record in reversed(records) if record.subject == subject), None)

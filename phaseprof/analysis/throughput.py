@@ -33,14 +33,12 @@ LEAST_S = 1e-6
 # milliseconds, so that the time of a shorter stretch tells whether that happened and not how long the work took.
 STRETCH_S = 0.01
 # Series that say what a loop may have to work through: each is judged already.
-_SEARCHED = ("container/", "graph_nodes", "watched/", "tracked/", "count/")
+_SEARCHED = ("graph_nodes", "watched/", "tracked/")
 ITEMS, SECONDS = "items_per_s", "generation_seconds"
 Floats = npt.NDArray[np.float64]
 
 
-def find_slowdown(
-    process: ProcessRun, symptoms: Mapping[str, Symptom], found: Sequence[Finding]
-) -> list[Finding]:
+def find_slowdown(process: ProcessRun, symptoms: Mapping[str, Symptom], found: Sequence[Finding]) -> list[Finding]:
     """Return one finding where generations slow down steadily, by a tenth or more and not by chance.
 
     Method: seconds an item, or a generation where no items were said, are judged as memory is; a step is no slowdown,

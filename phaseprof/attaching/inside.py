@@ -98,7 +98,6 @@ class _Observation:
             max_look=order["max_pause"],
         )  # fmt: skip
         self._session = _Guest(settings)
-        self._session.inspector.escalation.leave_collector_alone()
         self._marks = Marks(self._session, "")
         budget: Budget = self._session.budget
         budget.asked_ns["attaching"] += import_ns

@@ -161,6 +161,12 @@ def waiting(table: PlaceTable) -> Waiting:
     return Waiting(parts, n_rings, int(objects.sum()), int(sizes.sum()))
 
 
+def bytes_of(table: PlaceTable, type_name: str) -> int:
+    """Return the bytes of all objects of a type, with what only they own."""
+    numbers = [n for n, name in enumerate(table.types) if name == type_name]
+    return sum(int(table.own_bytes[table.type_index == n].sum()) for n in numbers)
+
+
 def keeper_of_graphs(table: PlaceTable) -> int | None:
     """Return the place that a root of Python reaches where most tensors with an autograd graph lie; ``None``: nowhere.
 

@@ -1,7 +1,7 @@
-"""A closer look at what grows: in which phase its survivors are born, who holds them, whether a collection frees them.
+"""A closer look at what grows: in which phases a counter rises, where watched instances are born and who holds them.
 
 Each suspect is one :class:`Investigation` that goes through stages, generation by generation, as the budget allows:
-births at phase boundaries, then one search for holders, then (for dead cycles only) one confirming collection.
+readings at phase boundaries, then, for a watched class, one search for holders.
 """
 
 from __future__ import annotations
@@ -12,17 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from phaseprof.live.budget import Budget, WholeTurns
-from phaseprof.live.dead import collect
-from phaseprof.live.families import Family, HeapView, TypeFamily, read_together
+from phaseprof.live.families import HeapView, read_together
 from phaseprof.live.investigation import Investigation, holder_record
-from phaseprof.live.ledger import UNSEEN, PhaseShare, are_enough
-from phaseprof.live.retained import item_after
+from phaseprof.live.ledger import UNSEEN, PhaseShare
 from phaseprof.live.survivors import Held, search_holders
 from phaseprof.probes.holders import common_path
-from phaseprof.probes.own import own_ids
 from phaseprof.probes.uninterrupted import uninterrupted
 from phaseprof.recording import format as fmt
-from phaseprof.records import GARBAGE, NO_ROOT, STOPPED
+from phaseprof.records import STOPPED
 
 MAX_AT_ONCE = 12
 ASKED = 6  # survivors whose holders are searched, for each suspect
@@ -34,17 +31,13 @@ AGAIN_AFTER = 10
 # Under a budget, a generation's end is read every 50 ms at most: twelve generations of a millisecond are one look.  So
 # patience is as long as so many generations of half a second at least.
 GENERATION_NS = 500_000_000
-MOST_COLLECTIONS = 2
-# Types of which both the program and the profiler have instances.
-MIXED = frozenset({"list", "dict", "tuple", "set", "deque", "defaultdict", "OrderedDict"})
 # Counters at boundaries, beside what the rest may take: something for the first ones, and a part of the whole share.
 COUNTERS_CREDIT_NS, COUNTERS_SHARE = 4_000_000, 0.2
 FOLLOWED = OLD_ENOUGH + 1  # generations through which a counter is followed before its changes speak
 BIRTHS_DEBT_NS = 20_000_000  # a few generations are followed without a gap; what is overdrawn is saved later
 SEARCH_S = 0.25  # the least that a search for holders may take; under a budget it ends with the room there is
-# What a full collection, a pass over the heap, and a search for holders are expected to take for each block of Python's
-# allocator, before the first was made.
-COLLECTED_NS, LOOKED_AT_NS, SEARCHED_NS = 50, 60, 150
+# What a search for holders is expected to take for each block of Python's allocator, before the first was made.
+SEARCHED_NS = 150
 
 
 class Escalation:
@@ -54,18 +47,10 @@ class Escalation:
         budget: what may be spent.
         add: takes each record of evidence.
         clock: nanoseconds.
-        memory: reads the bytes of memory in use; ``None`` where it cannot.
     """
 
-    def __init__(
-        self,
-        budget: Budget,
-        add: Callable[[fmt.Record], None],
-        clock: Callable[[], int],
-        memory: Callable[[], float | None] = lambda: None,
-    ) -> None:
+    def __init__(self, budget: Budget, add: Callable[[fmt.Record], None], clock: Callable[[], int]) -> None:
         self._budget = budget
-        self._memory = memory
         self._add = add
         self._clock = clock
         self.open: dict[str, Investigation] = {}
@@ -76,19 +61,12 @@ class Escalation:
         self._collections = 0
         self.gap = False
         self._counters = WholeTurns(budget, "births: counters", part=COUNTERS_SHARE, credit_ns=COUNTERS_CREDIT_NS)
-        self.has_named = False
         self.has_looked = False  # whether looks were made since the last boundary, which keep some memory
-        self._n_confirmed, self._collected_at = 0, -1
 
     @property
     def looks_at_boundaries(self) -> bool:
         """Whether phase boundaries are being read."""
         return bool(self.open)
-
-    @property
-    def follows_things(self) -> bool:
-        """Whether something with an identity is under investigation that may well be what leaks."""
-        return any(one.counter is None and one.is_telling for one in self.open.values())
 
     def wants(self, key: str, generation: int) -> bool:
         """Tell whether a suspect should be looked at now: not under way, and not looked at lately."""
@@ -107,8 +85,6 @@ class Escalation:
     def start(self, suspect: Investigation) -> None:
         """Begin to look at a suspect, if there is room beside the others."""
         if len(self.open) < MAX_AT_ONCE:
-            if self._budget.share is not None and suspect.family is not None and not suspect.family.has_young:
-                suspect.stage = "holders"  # following it takes a whole look at each boundary; counters tell the phase
             suspect.began_ns = self._clock()
             self.open[suspect.key] = suspect
 
@@ -166,45 +142,29 @@ class Escalation:
 
     @uninterrupted
     def _read(self, owner: str | None, *, complete: bool = False) -> None:
-        """Read every investigation that follows births.
+        """Read every class whose births are followed.
 
         What was born since the last boundary is still in the collector's young generations, unless a collection moved
         it: so the young ones are enough where none did, at a hundredth of the price of the whole heap.
         """
-        for one in self.open.values():
-            if one.container is not None and one.stage == "births" and (
-                one.container.is_found or self._reads_whole(one)
-            ):
-                length = one.container.length(costly=self._budget.share is None)
-                if length is not None:
-                    one.deltas.see(length, owner)
-        followed = [i for i in self.open.values() if i.family is not None and i.stage == "births"]
+        followed = [(one, one.family) for one in self.open.values() if one.family is not None and one.stage == "births"]
         if not followed:
             return
         moved = self._has_moved()
         # Under a budget only the young are looked at: what a collection moved in between is lost, and later generations
         # make up for it.  Old objects never look young, so no complete look is needed to begin with.
-        begins = any(one.family is not None and not one.births.has_baseline for one in followed)
+        begins = any(not one.births.has_baseline for one, _ in followed)
         young = not complete and (self._budget.share is not None or not (begins or moved))
-        with HeapView([i.family for i in followed if i.family is not None], young=young) as view:
-            for one in followed:
-                if one.family is None or (young and not one.family.has_young and not self._reads_whole(one)):
-                    continue
-                partial = young and one.family.has_young
-                now = one.family.identities(view)
-                one.births.see(now, owner, self._generation, complete=not partial, moved=moved)
-                if begins and not partial:
+        with HeapView([family for _, family in followed], young=young) as view:
+            for one, family in followed:
+                now = family.identities(view)
+                one.births.see(now, owner, self._generation, complete=not young, moved=moved)
+                if begins and not young:
                     self._count(one, now)
 
     def _count(self, one: Investigation, now: Mapping[int, int]) -> None:
-        """A complete look counts the family too: one more reading of its series, for nothing."""
-        if isinstance(one.family, TypeFamily):
-            figures = {one.key: float(len(now))}
-            self._add(fmt.Metrics(self._clock(), self._generation, figures))
-
-    def _reads_whole(self, one: Investigation) -> bool:
-        """Whether a family that only a walk over the whole heap shows may be read at this boundary."""
-        return self._budget.admits(f"births: {one.key}", heap_ns(LOOKED_AT_NS))
+        """A complete look counts the class too: one more reading of its series, for nothing."""
+        self._add(fmt.Metrics(self._clock(), self._generation, {one.key: float(len(now))}))
 
     def _has_moved(self) -> bool:
         """Whether a collection since the last look may have moved young objects to the old generation."""
@@ -225,7 +185,6 @@ class Escalation:
             with self._budget.spending("births: check"):
                 self._read(None, complete=True)
         ready, n_whole = [], self._counters.take_whole()
-        self._disown()
         for one in list(self.open.values()):
             if one.stage == "births":
                 is_whole = one.counter is None or self._counters.was_whole(generation)
@@ -237,10 +196,6 @@ class Escalation:
             with self._budget.spending("holders"):
                 room_s = max(SEARCH_S, self._budget.room_ns() / 1e9)
                 self._find_holders(ready[:4], deadline_s=min(room_s, self._budget.max_pause_ns / 1e9))
-        waits = [one.since for one in self.open.values() if one.stage == "collect"]
-        # Others that began at the same time may turn out dead a generation later: one collection for all.
-        if waits and generation > min(waits) and self._budget.admits("confirming collection", heap_ns(COLLECTED_NS)):
-            self._confirm()
 
     def pass_over(self, generation: int) -> None:
         """A generation ends at whose end nothing else is done: what counters changed by in it counts."""
@@ -256,7 +211,7 @@ class Escalation:
     def hurry(self) -> None:
         """Go on to the holders of every suspect, whether births were followed or not."""
         for one in self.open.values():
-            if one.stage == "births" and (one.family is not None or one.container is not None):
+            if one.stage == "births" and one.family is not None:
                 one.stage = "holders"
 
     def finish(self, *, limit_s: float = float("inf")) -> None:
@@ -264,7 +219,6 @@ class Escalation:
 
         Births that were followed too short are left alone: findings may be asked for at every generation.
         """
-        self._disown()
         for one in list(self.open.values()):
             if one.stage == "births" and self._generation - one.began >= OLD_ENOUGH:
                 self._tell_births(one, at_last=True)
@@ -272,7 +226,6 @@ class Escalation:
         if ready:
             with self._budget.spending("holders"):
                 self._find_holders(ready, deadline_s=limit_s)
-        self._confirm()
 
     def record_counters(self) -> None:
         """Record by phase what the counters that are still followed changed by so far."""
@@ -280,39 +233,23 @@ class Escalation:
             if one.stage == "births" and one.counter is not None and one.deltas.n_turns:
                 self._record_deltas(one, one.deltas.by_phase(), one.deltas.n_turns)
 
-    def _disown(self) -> None:
-        """Drop the profiler's own lists and dicts from the survivors: its series grow while the program runs."""
-        mixed = [
-            one
-            for one in self.open.values()
-            if one.stage == "births" and one.subject in MIXED and self._generation - one.began >= OLD_ENOUGH
-        ]
-        if mixed and self._budget.admits("births: own", 2_000_000):
-            with self._budget.spending("births: own"):
-                ours = own_ids()
-                for one in mixed:
-                    one.births.disown(ours)
-
     def _tell_births(self, one: Investigation, *, at_last: bool = False) -> None:
         waited = self._generation - one.began
         is_late = waited > PATIENCE and self._has_passed(PATIENCE, one.began_ns)
         if one.family is None:
-            deltas = one.deltas.by_phase()
-            n_followed = waited if one.counter is None else min(waited, one.deltas.n_turns)
+            deltas, n_followed = one.deltas.by_phase(), min(waited, one.deltas.n_turns)
             if n_followed >= FOLLOWED or is_late or (at_last and deltas):
                 self._record_deltas(one, deltas, n_followed)
                 one.phase = max(deltas, key=lambda phase: deltas[phase], default=None)
-                self._next(one)
+                self._close(one)
             return
         shares = one.births.by_phase(self._generation, OLD_ENOUGH)
-        if not are_enough(shares, one.rate):
-            shares = {}  # a gradient or two that happened to stay: what makes the rise is still to come
         if not shares and at_last:
             shares = one.births.by_phase(self._generation, 1)
         if shares:
             self._record_shares(one, shares)
             one.stage = "holders"
-        elif waited > OLD_ENOUGH and (one.family.may_grow or not one.births.has_baseline):
+        elif waited > OLD_ENOUGH and not one.births.has_baseline:
             one.stage = "holders"
         elif is_late:
             self._unanswered.add(one.key)
@@ -329,12 +266,6 @@ class Escalation:
     def _record_births(self, one: Investigation, phases: dict[str, list[float]], after: int) -> None:
         if phases:
             self._add(fmt.Births(self._clock(), self._generation, one.key, phases, after))
-
-    def _next(self, one: Investigation) -> None:
-        if one.container is not None:
-            one.stage = "holders"
-        else:
-            self._close(one)
 
     def _close(self, one: Investigation) -> None:
         self.open.pop(one.key, None)
@@ -357,8 +288,6 @@ class Escalation:
             self._tell_holder(each)
 
     def _survivors_of(self, one: Investigation, view: HeapView, *, most: int) -> list[object]:
-        if one.container is not None:
-            return one.container.pick(1)
         if one.family is None:
             return []
         living = one.family.identities(view)
@@ -371,8 +300,7 @@ class Escalation:
             return one.family.pick(view, guilty, ASKED)
         # Nobody was followed from birth: a sample across all that live, in which what leaks is the larger part.
         everyone = list(living)
-        one.sample = set(everyone[:: max(1, len(everyone) // most)])
-        return one.family.pick(view, one.sample, most)
+        return one.family.pick(view, set(everyone[:: max(1, len(everyone) // most)]), most)
 
     def _tell_apart(self, one: Investigation, living: Mapping[int, int]) -> None:
         """Tell survivors from those that died unseen: under a budget only the young were looked at until now."""
@@ -382,76 +310,18 @@ class Escalation:
             self._record_shares(one, shares)
 
     def _tell_holder(self, found: Held) -> None:
-        one, choices, each, item, length = found
+        one, choices, each = found
         firsts = [paths[0] for paths in choices if paths]
-        if not firsts:
-            self._close(one)
-            return
-        path, explains = common_path(firsts)
-        record = holder_record(one, path, t=self._clock(), g=self._generation, own_length=length)
-        record.explains, record.asked = explains, len(choices)
-        record.retained_bytes = each
-        items = [item_after(path.steps, *(path.container or ("", -1))) for path in firsts]
-        if len(set(items)) > max(2, len(items) // 2):  # classes made on the go: each has a name of its own
-            record.item = one.subject
-        if item or one.container is not None:  # of a container that holds numbers or text there is none to name
-            record.item = item
-        self._add(record)
-        speaks = record.root not in NO_ROOT and record.speaks_for_most and path.bound is None
-        self.has_named = self.has_named or (speaks and one.is_telling)
-        if record.root == STOPPED:
-            self._unanswered.add(one.key)
-        else:
-            self._unanswered.discard(one.key)
-        # Large dead structures exhaust a search before it can tell: a collection can.
-        n_lost = sum(path.root in (GARBAGE, STOPPED) for path in firsts)
-        if path.root == GARBAGE or (2 * n_lost > len(firsts) and one.family is not None and one.is_telling):
-            one.stage, one.since = "collect", self._generation
-        else:
-            self._close(one)
-
-    # --- garbage ----------------------------------------------------------------------------------------------------
-
-    def _confirm(self) -> None:
-        """Collect once for all that look like dead cycles, and see how many of the survivors that gets rid of.
-
-        At most ``MOST_COLLECTIONS`` in a run: a collection hides the very growth that is being watched.
-        """
-        waiting = [i for i in self.open.values() if i.stage == "collect"]
-        followed = [one.family for one in waiting if one.family is not None]
-        if not waiting:
-            return
-        if followed and self.may_collect():
-            with self._budget.spending("confirming collection"):
-                before = self._identities(followed)
-                freed_bytes = collect(self._memory)
-                after = self._identities(followed)
-            for one in waiting:
-                suspected = one.births.survivors(self._generation, 1).keys() or one.sample
-                asked = before.get(one.key, {}).keys() & suspected
-                freed = asked - after.get(one.key, {}).keys()
-                self.has_named = self.has_named or bool(freed)
-                told = fmt.Collected(self._clock(), self._generation, one.key, len(asked), len(freed), freed_bytes)
-                self._add(told)
-        for one in waiting:
-            self._close(one)
-
-    def may_collect(self) -> bool:
-        """Count a full collection that is about to be made, unless there were enough of them or one just now."""
-        may = self._n_confirmed < MOST_COLLECTIONS and self._collected_at != self._generation
-        if may:
-            self._n_confirmed, self._collected_at = self._n_confirmed + 1, self._generation
-        return may
-
-    def leave_collector_alone(self) -> None:
-        """Make no full collection: when its objects are finalized is the program's own affair."""
-        self._n_confirmed = MOST_COLLECTIONS
-
-    @staticmethod
-    @uninterrupted
-    def _identities(followed: Sequence[Family]) -> dict[str, dict[int, int]]:
-        with HeapView(followed, young=False) as view:
-            return {family.key: family.identities(view) for family in followed}
+        if firsts:
+            path, explains = common_path(firsts)
+            record = holder_record(one, path, t=self._clock(), g=self._generation)
+            record.explains, record.asked, record.retained_bytes = explains, len(choices), each
+            self._add(record)
+            if record.root == STOPPED:
+                self._unanswered.add(one.key)
+            else:
+                self._unanswered.discard(one.key)
+        self._close(one)
 
 
 def heap_ns(each_ns: int) -> int:

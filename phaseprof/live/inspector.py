@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 
 from phaseprof.errors import ProbeUnavailable
-from phaseprof.live import families, suspects, suspicion
+from phaseprof.live import families, suspicion
 from phaseprof.live.budget import RECORDING, Budget
 from phaseprof.live.closing import ClosingLook, is_torn_down
 from phaseprof.live.collector import without_collections
@@ -25,7 +25,7 @@ from phaseprof.live.trial_trim import try_trim
 from phaseprof.live.visits import SHORTEST_NS
 from phaseprof.live.watching import Watched, WatchList, counts_of
 from phaseprof.native.extension import extension, missing_because
-from phaseprof.probes import census, heap
+from phaseprof.probes import census
 from phaseprof.probes.categories import tensor_categories
 from phaseprof.probes.gc_watch import GcWatch
 from phaseprof.probes.libraries import is_installed
@@ -39,20 +39,14 @@ from phaseprof.recording import format as fmt
 COUNTERS = ("limits", "children", "child growth", "descriptors", "threads", "shared memory", "shared pages", "malloc")
 # Jobs of a generation's end, cheapest first, with what each is taken to cost before it was measured: nanoseconds for
 # each object that the collector tracks, by the passes in Python and in C, and how many those are where nothing tells.
-FIRST_COST = {"tracked": 10, "watched": 30, "types": 120, "heap walk": 1_100}
-FIRST_COST_IN_C = {"tracked": 10, "watched": 30, "types": 45, "heap walk": 250}
+FIRST_COST = {"tracked": 10, "watched": 30, "types": 120}
+FIRST_COST_IN_C = {"tracked": 10, "watched": 30, "types": 45}
 USUAL_HEAP = 200_000
-# Under a budget: generations between censuses, the first few closer together so that suspicion can arise.
-TYPES_EVERY, FIRST_TYPES_EVERY = 3, 2
-# In haste, when memory in use rises and nobody is known to hold it: a census each generation, so many times, that lists
-# containers of this length as well.
-MOST_HASTY, LONG = 2, 16
+# A census of all types is made at distances that grow with the run, so that their number is small.
+TYPES_NEXT = 2.0
 # Probes that take milliseconds, and how often they are read under a budget while descriptors do not rise: children and
 # segments come with some.
 SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
-# Allocator blocks beside those of tracked objects that may be written to while forked children share them (some 20 MB).
-MOST_SHARED_BLOCKS = 350_000
-WALKS_LATER = 12
 # Of the budget, the parts that all of these together may take, each slow probe, looks through the series, and folding.
 CONSTANT_PART, SLOW_PART, SUSPICION_PART, FOLDING_PART = 0.25, 0.05, 0.1, 0.05
 # While the memory of children rises, which nothing else shows: a part so many times as large.
@@ -76,8 +70,6 @@ FOLD_AT, FOLD_EVERY_NS, FIRST_COST_NS, COST_EVERY_NS = 2048, 500_000_000, 1_000_
 FOLD_AT_A_LABEL, MOST_WAITING, FOLDED_LABEL_NS = 4, 4000, 12_000
 # What a look at what tensors are for takes, for each object of the heap.
 CATEGORY_NS = 100
-# Without a budget: walk at every generation while suspicion may arise, then as seldom as a census under one.
-SETTLED, DECIDED = 4, 10
 
 
 def first_cost() -> dict[str, int]:
@@ -105,7 +97,7 @@ class Inspector:
         self._tracked = tracked
         self._devices = devices
         self._clock = budget.clock
-        self.escalation = Escalation(budget, recorder.add, budget.clock, self._memory_in_use)
+        self.escalation = Escalation(budget, recorder.add, budget.clock)
         self._probes, missing = available_probes({name: PROBES[name] for name in COUNTERS})
         for name, why in missing:
             recorder.note(f"{name}: not measured: {why}")
@@ -122,7 +114,6 @@ class Inspector:
         self._sizes = TrackedSizes(tracked, recorder.note)
         self._references = References()
         self._n_skipped = len(skipped())
-        self._n_types = self._n_hasty = self._n_walks = 0
         self._last_read = dict.fromkeys(SLOW, self._clock())
         self._next_at = self._suspect_at = self._folding_ns = 0
         self._folded_at = self._clock()
@@ -147,7 +138,7 @@ class Inspector:
         if found:
             return found
         for births in reversed(self._recorder.model.births):
-            if births.subject.rpartition(".")[2] == name and births.phases:
+            if births.subject == f"watched/{name}" and births.phases:
                 return max(births.phases, key=lambda phase: births.phases[phase][0])
         return None
 
@@ -212,9 +203,9 @@ class Inspector:
         before = self._budget.spent_ns["suspicion"]
         with self._budget.spending("suspicion"):
             self._budget.is_urgent = (
-                self._budget.share is not None and self.suspects.is_urgent() and not self.escalation.has_named
+                self._budget.share is not None and self.suspects.is_urgent() and not self.places.is_explained
             )
-            self.suspects.look(generation, readings=2 if self._budget.is_urgent else suspicion.LEAST_READINGS)
+            self.suspects.look(generation)
         if self._budget.share is not None:
             took = self._budget.spent_ns["suspicion"] - before
             self._suspect_at = now + int(took / (SUSPICION_PART * self._budget.share))
@@ -314,70 +305,27 @@ class Inspector:
         if job == "tracked":
             is_time = generation % self._settings.track_every == 0 or self._sizes.is_open
             return bool(self._tracked.getters) and is_time
-        if self._budget.share is None:
-            eager = generation < SETTLED or (self.suspects.is_rising() and generation < DECIDED)
-            walks = (eager or generation % TYPES_EVERY == 0) and self._may_walk()
-            return walks == (job == "heap walk")  # a walk counts types on the way
-        return self._is_worth(job, generation)
-
-    def _is_worth(self, job: str, generation: int) -> bool:
-        """Under a budget: count types every few generations, walk to untracked objects only where memory calls for it.
-
-        A walk costs four times a census, so it waits until exact counters of the allocators rise while nothing that
-        was counted explains it.  In haste a census lists containers as well, which makes most walks needless.
-        """
-        since = generation - self._last_done.get(job, -TYPES_EVERY)
-        is_explained = self.escalation.has_named or self.escalation.follows_things
-        if self.places.is_waited_for:
-            return False
-        if job == "types":
-            every = TYPES_EVERY if self._n_types >= suspicion.LEAST_READINGS else FIRST_TYPES_EVERY
-            if self._budget.is_urgent and not is_explained:
-                if self._n_hasty >= MOST_HASTY and self._n_walks < 2 and self._may_walk():
-                    return False  # two censuses told nothing: what is left is for walks, which count types as well
-                every = 1 if self._n_hasty < MOST_HASTY else every
-            return generation >= suspicion.WARM_UP and since >= every
-        if self.escalation.follows_things or (self._budget.is_urgent and self._n_hasty < MOST_HASTY):
-            return False
-        # Who was named first may be innocent: memory that goes on rising is walked all the same, now and then.
-        every = TYPES_EVERY if not self.escalation.has_named else WALKS_LATER
-        return self.suspects.is_rising() and since >= every and self._may_walk()
+        since = max(0, self._last_done.get(job, 0))
+        is_time = generation >= max(suspicion.WARM_UP, TYPES_NEXT * since + 1)
+        return is_time and not self.places.is_waited_for
 
     def _saves_up(self) -> bool:
         """Whether what is left is needed for a closer look that has begun."""
         needed = 2 * self._budget.estimate_ns("holders", heap_ns(SEARCHED_NS))
         return bool(self.escalation.open) and self._budget.room_ns() < needed
 
-    def _may_walk(self) -> bool:
-        """Whether a walk to untracked objects does no harm: it writes the reference count of each.
-
-        Where forked children share those pages, that gives every child's memory a copy of its own.  A census writes
-        only to what the collector writes to as well, so it is always allowed.
-        """
-        children, blocks, tracked = map(self.suspects.series, ("children", "python_blocks", "n_objects"))
-        if children is None or blocks is None or not children.last:
-            return True
-        return tracked is not None and blocks.last - suspects.BLOCKS_EACH * tracked.last < MOST_SHARED_BLOCKS
-
     def run_job(self, job: str, generation: int) -> list[Watched]:
         """Do one job of a generation's end; return the watched classes whose expectation broke."""
         if job == "watched":
             return self._count_watched(generation)
-        if job == "tracked":
-            self._size_tracked(generation)
-        elif job == "types":
+        if job == "types":
             return self._count_types(generation)
-        else:
-            self._walk_heap(generation)
+        self._size_tracked(generation)
         return []
 
     def _count_types(self, generation: int) -> list[Watched]:
         """Count every tracked object by type, and on the way the watched classes, storages and graph nodes."""
-        self._n_types += 1
-        self._n_hasty += self._budget.is_urgent
-        figures, counts, containers = families.census_figures(LONG if self._budget.is_urgent else None)
-        if containers:
-            self.suspects.containers.see(containers, generation, whole=False)
+        figures, counts = families.census_figures()
         try:
             names = census.by_name(counts.items())
             watched = counts_of(self._watches.classes(), counts)
@@ -475,26 +423,6 @@ class Inspector:
             self._last_done["tracked"] = generation
             self._done_at["tracked"] = self._clock()
 
-    def _walk_heap(self, generation: int) -> Mapping[int, tuple[str, int, int]]:
-        """Walk to what the collector does not list, too; return the containers that were found."""
-        self._n_walks += 1
-        reading = heap.read_heap(min_length=2 if self._budget.share is None else LONG)
-        figures: dict[str, float] = {"n_objects": float(reading.n_objects)}
-        for device, (count, size) in reading.storages.items():
-            figures[f"storages/{device}_count"] = float(count)
-            figures[f"storages/{device}_bytes"] = float(size)
-        figures["arrays_count"], figures["arrays_bytes"] = map(float, reading.arrays)
-        for name, (count, size) in reading.untracked.items():
-            figures[f"untracked/{name}_count"] = float(count)
-            figures[f"untracked/{name}_bytes"] = float(size)
-        if reading.pinned.n_buffers:
-            figures["pinned_bytes"] = float(reading.pinned.buffer_bytes)
-        figures.update(self._changed_counts(reading.counts))
-        figures.update(families.graph_nodes())
-        self.suspects.containers.see(reading.containers, generation)
-        self._record(generation, figures)
-        return reading.containers
-
     def _changed_counts(self, counts: Mapping[str, int]) -> dict[str, float]:
         """Only what differs from the last census is written; a reader carries the rest forward."""
         changed = {n: c for n, c in counts.items() if self._counts.get(n) != c}
@@ -540,8 +468,7 @@ class Inspector:
                 self._count_watched(generation)
             if generation >= 0:
                 self.places.finish(generation, look)
-            is_explained = self.places.has_looked and self.suspects.is_urgent() and not self._watches.has_broken
-            if not is_explained and look.admits("holders", 0):
+            if self._watches.entries and look.admits("holders", 0):
                 self._ask_for_holders(look.left_s)
             figures = self._tensor_figures(look, n_objects)
             free = self.suspects.series("malloc_free_bytes")
@@ -560,16 +487,11 @@ class Inspector:
         return {f"tensors/{on}/{kind}_bytes": float(n) for on, kinds in found.items() for kind, n in kinds.items()}
 
     def _ask_for_holders(self, limit_s: float) -> None:
-        """Ask who holds what is under suspicion, where no two looks by place say so, or an expected count is broken."""
+        """Ask who holds the watched classes that are too many, or grow."""
         self.escalation.allow_retries()
-        self.suspects.look_at_companions(self._recorder.generation)
         if self._budget.share is not None:
             self.escalation.hurry()
         self.escalation.finish(limit_s=limit_s)
-
-    def _memory_in_use(self) -> float | None:
-        reader = self.suspects.reader_of("malloc_in_use_bytes")
-        return None if reader is None else reader()
 
     def cost(self, generation: int) -> fmt.Cost:
         """What measuring cost so far."""

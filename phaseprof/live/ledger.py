@@ -14,8 +14,6 @@ from phaseprof.recording.model import OUTSIDE
 
 # The owner of what was born while boundaries went unread for lack of budget.
 UNSEEN = ""
-# Of a generation's rise, what must be among the survivors before they speak for it.
-ENOUGH = 0.2
 
 
 class Birth(NamedTuple):
@@ -93,14 +91,6 @@ class BirthLedger:
             elif identity not in self._grown_old and self._born[identity].generation == generation:
                 del self._born[identity]
 
-    def disown(self, identities: Collection[int]) -> None:
-        """Take these for older than the first reading: nobody's births, such as what the profiler itself keeps."""
-        for identity in self._born.keys() & identities:
-            del self._born[identity]
-            self._grown_old.discard(identity)
-            if self._old is not None:
-                self._old.add(identity)
-
     def survivors(self, generation: int, age: int) -> dict[int, Birth]:
         """Return those born at least ``age`` generations before ``generation`` that are still there."""
         return {i: birth for i, birth in self._born.items() if birth.generation <= generation - age}
@@ -153,9 +143,3 @@ class DeltaLedger:
     def by_phase(self) -> dict[str, float]:
         """Return the change of the counter in each phase whose boundaries were read."""
         return {phase: change for phase, change in self._sums.items() if phase != UNSEEN}
-
-
-def are_enough(shares: Mapping[str, PhaseShare], rate: float) -> bool:
-    """Whether survivors account for a good part of one generation's rise, in bytes or, for plain objects, in number."""
-    size = sum(share.size_bytes for share in shares.values())
-    return (size or sum(share.count for share in shares.values())) >= ENOUGH * rate

@@ -7,7 +7,17 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from phaseprof.diagnosis.charging import Growth, Kept, Part, Waiting, charge, keeper_of_graphs, seen_once, waiting
+from phaseprof.diagnosis.charging import (
+    Growth,
+    Kept,
+    Part,
+    Waiting,
+    bytes_of,
+    charge,
+    keeper_of_graphs,
+    seen_once,
+    waiting,
+)  # fmt: skip
 from phaseprof.diagnosis.heap_tree import HeapNode, heap_tree
 from phaseprof.live import collector, suspicion
 from phaseprof.live.budget import Budget
@@ -35,7 +45,7 @@ _LIMIT = 0.5
 # A look that is compared reads, charges, and walks once more for the paths.
 _COMPARED = 2.4
 # Looks are made at distances that grow with the run, so that their number is small; so many are kept to compare with.
-_NEXT, _KEPT = 1.5, 4
+_NEXT, _KEPT = 2.0, 4
 # Growth is told against the look nearest to this share of the run: later than what fills up once, and early enough.
 _BASELINE = 0.33
 # Growth at one place that is told, in bytes, and places that are.
@@ -165,6 +175,7 @@ class PlaceWatch:
     Attributes:
         grown: what came at each place by the newest look that was compared, the heaviest first.
         grown_libraries: whether that look was at all of the heap.
+        is_explained: whether that look showed where memory goes.
     """
 
     def __init__(self, recorder: Recorder, budget: Budget, suspects: Suspects) -> None:
@@ -173,7 +184,7 @@ class PlaceWatch:
         self._suspects = suspects
         self._whole = _Looks(libraries=True, budget=budget, n_blocks=suspects.n_blocks)
         self._part = _Looks(libraries=False, budget=budget, n_blocks=suspects.n_blocks)
-        self._was_urgent = self._is_explained = self._has_compared = False
+        self._was_urgent = self.is_explained = self._has_compared = False
         self.grown: dict[int, fmt.Place] = {}
         self.grown_libraries = True
 
@@ -185,7 +196,7 @@ class PlaceWatch:
     @property
     def leaves_unexplained(self) -> bool:
         """Whether memory rises, and two looks were compared which do not say where it goes."""
-        return self._was_urgent and self._has_compared and not self._is_explained
+        return self._was_urgent and self._has_compared and not self.is_explained
 
     @property
     def is_waited_for(self) -> bool:
@@ -205,7 +216,7 @@ class PlaceWatch:
         """Look, if it is time to and the budget has room."""
         is_urgent = self._suspects.is_urgent()
         for looks in self._wanted():
-            if self._is_due(looks, generation, is_urgent=is_urgent) and looks.has_room(is_explained=self._is_explained):
+            if self._is_due(looks, generation, is_urgent=is_urgent) and looks.has_room(is_explained=self.is_explained):
                 with self._budget.spending(looks.job):
                     self._look(looks, generation)
                 break  # one pause at a time
@@ -247,7 +258,7 @@ class PlaceWatch:
         """The kinds of looks that are made in the loop, the cheaper first."""
         if self._budget.share is None:
             return [self._whole]
-        return [self._part] if self._is_explained else [self._part, self._whole]
+        return [self._part] if self.is_explained else [self._part, self._whole]
 
     def _is_due(self, looks: _Looks, generation: int, *, is_urgent: bool) -> bool:
         if looks.is_too_slow():
@@ -272,7 +283,8 @@ class PlaceWatch:
             return
         waits = waiting(table)
         if looks.libraries:
-            figures = {WAITING: float(waits.n_bytes), FROZEN: float(gc.get_freeze_count())}
+            arrays = float(bytes_of(table, "numpy.ndarray"))
+            figures = {WAITING: float(waits.n_bytes), FROZEN: float(gc.get_freeze_count()), "arrays_bytes": arrays}
             self._recorder.add(fmt.Metrics(self._budget.clock(), generation, figures, AT))
         if looks.kept:
             before = looks.before(generation)
@@ -280,7 +292,7 @@ class PlaceWatch:
             self._record(grown, table, waits, generation, looks, before)
             came = sum(growth.n_bytes for growth in grown)
             self._has_compared = True
-            self._is_explained = came >= _EXPLAINED * self._suspects.allocated_since(before.generation)
+            self.is_explained = came >= _EXPLAINED * self._suspects.allocated_since(before.generation)
         elif is_last:
             there = charge(seen_once(table), table, least_bytes=_LEAST_BYTES, most=_MOST_ONCE)
             self._record(_without_libraries(there, table), table, waits, generation, looks)

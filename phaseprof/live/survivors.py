@@ -7,10 +7,14 @@ from typing import NamedTuple
 
 from phaseprof.live.families import HeapView
 from phaseprof.live.investigation import Investigation
-from phaseprof.live.retained import graph_bytes, item_of, own_bytes
+from phaseprof.probes import sizes
 from phaseprof.probes.holders import HolderPath, find_holder_choices
 from phaseprof.probes.holding.search import Limits
 from phaseprof.probes.uninterrupted import uninterrupted
+
+# Survivors whose sizes are added up.
+_SIZED = 4
+SIZE_DEADLINE_S = 0.05
 
 
 class Held(NamedTuple):
@@ -20,15 +24,11 @@ class Held(NamedTuple):
         one: the investigation.
         choices: for each survivor its paths, best first.
         each: bytes that go with one of them; -1 where that is not known.
-        item: type of what a container holds, else ``""``.
-        length: length of that container, else -1.
     """
 
     one: Investigation
     choices: Sequence[Sequence[HolderPath]]
     each: int
-    item: str
-    length: int
 
 
 @uninterrupted
@@ -41,7 +41,6 @@ def search_holders(
     """
     asked: list[object] = []
     spans: list[tuple[Investigation, int, int]] = []
-    found = []
     try:
         with HeapView([i.family for i in ready if i.family is not None], young=False) as view:
             for one in ready:
@@ -49,12 +48,26 @@ def search_holders(
                 asked += survivors_of(one, view)
                 spans.append((one, begin, len(asked)))
         choices = find_holder_choices(asked, limits=Limits(deadline_s=deadline_s), ignore=[id(asked)])
-        for one, begin, end in spans:
-            each = graph_bytes(asked[begin:end]) if one.key == "graph" else own_bytes(asked[begin:end])
-            item, length = "", -1
-            if one.container is not None and end > begin:
-                item, length = item_of(asked[begin]), len(asked[begin])  # type: ignore[arg-type]  # exact builtins
-            found.append(Held(one, choices[begin:end], each, item, length))
-        return found
+        return [Held(one, choices[begin:end], own_bytes(asked[begin:end])) for one, begin, end in spans]
     finally:
         asked.clear()
+
+
+def own_bytes(survivors: Sequence[object]) -> int:
+    """Return what each survivor adds to what older ones reach, in bytes, on average; -1 if that is not known.
+
+    What all share counts for none of them, and neither does what one in a chain reaches through those before it.
+
+    Args:
+        survivors: oldest first.
+    """
+    if not survivors:
+        return -1
+    named = {str(number): survivor for number, survivor in enumerate(survivors[-_SIZED:])}
+    try:
+        found = sizes.deep_sizes(named, deadline_s=SIZE_DEADLINE_S)
+        if len(named) == 1:
+            return found.names["0"].bytes
+        return round((found.total_bytes - found.names["0"].bytes) / (len(named) - 1))
+    finally:
+        named.clear()

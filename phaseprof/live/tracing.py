@@ -18,7 +18,7 @@ from phaseprof.records import UNREACHABLE
 JOB, SLOWED = "lines", "tracing"
 # How often a phase is traced in a run, and how often for one place: first in the phase alone, then in a whole
 # generation, since what a phase makes may be put where it stays by another, then in two, since that may come after it.
-_MOST_TURNS, _EACH = 8, 4
+_MOST_TURNS, _EACH = 4, 3
 # Ends of generations at which it may still be seen where what grows is born.
 _WAITS = 6
 # Generations between two that are traced, and those that a phase is waited for which does not come in each.
@@ -30,7 +30,6 @@ _EXPECTED, _SLOWER, _LEAST_SLOWED_NS = 3.0, 2.0, 20_000_000
 _PART, _MOST_PLACES, _MOST_OBJECTS = 0.02, 8, 1 << 20
 # Lines of one place that are recorded.
 _MOST_LINES = 32
-_ARRAYS, _STORAGES = "arrays_bytes", "storages"
 _MEMORY = ("malloc_in_use_bytes", "python_blocks")
 
 
@@ -230,7 +229,8 @@ class LineTracer:
         wanted = {
             place: row
             for place, row in grown.items()
-            if place not in self._known and len(self._tried.get(place, ())) < _EACH
+            if place not in self._known
+            and len(self._tried.get(place, ())) < _EACH
             and (row.bytes >= _PART * came or (row.graphs and not row.bytes))
         }
         return dict(list(wanted.items())[:_MOST_PLACES])
@@ -243,11 +243,7 @@ class LineTracer:
         births = {record.subject: record.phases for record in self._recorder.model.births if record.phases}
         types = [name for row in rows for name in _telling(row)]
         for name in dict.fromkeys(types):
-            short = name.rpartition(".")[2]
-            filed = [f"watched/{short}", f"count/{name}"]
-            filed += [_STORAGES] if "Tensor" in short or short == "Parameter" else []
-            filed += [_ARRAYS] if short == "ndarray" else []
-            born = next((births[one] for one in filed if one in births), None)
+            born = births.get(f"watched/{name.rpartition('.')[2]}")
             if born is not None:
                 return _most(born), True
         return next((_most(births[one]) for one in _MEMORY if one in births), None), False

@@ -188,17 +188,6 @@ class Holder(_Record, tag="holder"):
         return 2 * self.explains >= self.asked
 
 
-class Collected(_Record, tag="collected"):
-    """A confirming collection freed ``freed`` of ``asked`` suspects of ``subject``, and ``freed_bytes`` in all."""
-
-    t: Time
-    g: Ordinal
-    subject: Name
-    asked: Count
-    freed: Count
-    freed_bytes: Count = -1
-
-
 class Place(msgspec.Struct, array_like=True):
     """What came at one place of the heap and below it, charged to it alone.
 
@@ -388,7 +377,7 @@ class End(_Record, tag="end"):
 
 
 Record = Union[  # noqa: UP007 - evaluated at run time on Python 3.10
-    Header, Label, Point, GenerationBegin, GenerationEnd, Metrics, Watch, Violation, Births, Holder, Collected, Places,
+    Header, Label, Point, GenerationBegin, GenerationEnd, Metrics, Watch, Violation, Births, Holder, Places,
     Sites, Large, SnapshotTaken, Cost, Note, Thread, Visits, Dying, Program, End,
 ]  # fmt: skip
 

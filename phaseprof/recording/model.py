@@ -78,7 +78,6 @@ class ProcessRun:
         self.violations: list[fmt.Violation] = []
         self.births: list[fmt.Births] = []
         self.holders: list[fmt.Holder] = []
-        self.collected: list[fmt.Collected] = []
         self.looks: dict[bool, fmt.Places] = {}
         self.sites: list[fmt.Sites] = []
         self.large: fmt.Large | None = None
@@ -143,8 +142,6 @@ class ProcessRun:
             _append(self.births, record)
         elif isinstance(record, fmt.Holder):
             _append(self.holders, record)
-        elif isinstance(record, fmt.Collected):
-            _append(self.collected, record)
         elif isinstance(record, fmt.Places):
             self._add_look(record)
         elif isinstance(record, fmt.Large):

@@ -77,9 +77,9 @@ def born(subject: str, after: int = 2, **phases: float) -> fmt.Births:
 
 def symptom(
     key: str, slope: float = 1.0, *, holder: fmt.Holder | None = None, births: fmt.Births | None = None,
-    collected: fmt.Collected | None = None, n: int = LAST + 1,
+    n: int = LAST + 1,
 ) -> Symptom:  # fmt: skip
     """A symptom of a series that rises by ``slope`` a generation."""
     values = tuple(100.0 + slope * g for g in range(n))
     evidence = Evidence(END, key, tuple(range(n)), values)
-    return Symptom(key, judge(values), evidence, births, holder, collected)
+    return Symptom(key, judge(values), evidence, births, holder)

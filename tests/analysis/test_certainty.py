@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_runs import LAST, MIB, Curve, born, held, record
+from scripted_runs import LAST, MIB, Curve, born, record
 
 from phaseprof.analysis.certainty import from_looks
 from phaseprof.analysis.findings import find_leaks
@@ -45,16 +43,6 @@ def run(since: int | None) -> Finding:
 )
 def test_two_looks_measure_and_one_sees_once(since: int | None, certainty: Certainty) -> None:
     assert run(since).certainty == certainty
-
-
-def test_a_type_that_was_counted_and_asked_about_twice_is_measured() -> None:
-    process = record({"count/app.Episode": rising(1), "malloc_in_use_bytes": rising(MIB)})
-    for _ in range(2):
-        process.add(held("count/app.Episode"))
-    (finding,) = find_leaks(process)
-
-    assert (finding.certainty.subject, finding.certainty.holder) == ("measured", "measured")
-    assert finding.to_dict()["certainty"] == asdict(finding.certainty)
 
 
 @given(st.integers(-3, 100))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from scripted_runs import LAST, LOSSES, MIB, Curve, born, held, record, rising, seldom
+from scripted_runs import LAST, LOSSES, MIB, Curve, born, held, record, rising
 
 from phaseprof.analysis.counters import nearest_phase, phase_changes
 from phaseprof.analysis.findings import find_leaks
@@ -12,7 +12,7 @@ from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE, ProcessRun
 from phaseprof.records import Finding
 
-EPISODES = "count/user.Episode"
+EPISODES = "watched/Episode"
 
 
 def only(process: ProcessRun) -> Finding:
@@ -118,10 +118,11 @@ def test_bytes_that_do_not_matter_on_this_machine_are_a_trifle() -> None:
 
 def with_objects(metric: str, slope: float, type_name: str, n: float = 2.0) -> ProcessRun:
     """A counter that rises beside ``n`` objects a generation in a list."""
-    key = f"count/{type_name}"
-    steps = (*LOSSES[:3], f"[-1] {type_name.rpartition('.')[2]}")
-    figures = {metric: rising(slope), key: rising(n)}
-    return record(figures, [held(key, steps, item=type_name, each=16_000), born(key, train=9)], n=40)
+    came = [(type_name, round(20 * n), round(20 * n) * 1000)]
+    place = fmt.Place(list(LOSSES[:3]), "list", 1, came[0][2], 0, came, came)
+    looks = fmt.Places(0, 39, 19, came[0][2], [place])
+    blocks = [born("python_blocks", 1, train=9), born(metric, 1, log=slope)]
+    return record({metric: rising(slope), "python_blocks": rising(9)}, [looks, *blocks], n=40)
 
 
 @pytest.mark.parametrize(
@@ -136,64 +137,21 @@ def with_objects(metric: str, slope: float, type_name: str, n: float = 2.0) -> P
         ("descriptors", "logging.FileHandler", "descriptors", "FileHandler"),
     ],
 )
-def test_objects_that_come_with_a_counter_give_it_their_holder_and_phase(
+def test_objects_that_come_with_a_counter_give_it_their_holder(
     metric: str, type_name: str, kind: str, subject: str
 ) -> None:
     finding = only(with_objects(metric, 2.0, type_name))
 
-    assert (finding.kind, finding.subject, finding.phase) == (kind, subject, "train")
-    assert finding.holder[:3] == LOSSES[:3]
-    assert {e.metric for e in finding.evidence} == {metric, f"count/{type_name}"}
-
-
-@pytest.mark.parametrize(("per_generation", "is_taken"), [(1.0, True), (40.0, False)])
-def test_trifles_give_their_holder_only_where_they_grow_in_step(per_generation: float, is_taken: bool) -> None:
-    key = "count/builtins.memoryview"
-    steps = ("module cache.views (list, 90)", "[-1] memoryview")
-    process = seldom(key, {LAST - 5: 0.0, LAST: 5 * per_generation}, "shm_segments", 1.0)
-    process.add(held(key, steps, item="memoryview", each=1))
-
-    finding = next(f for f in find_leaks(process) if f.kind == "shared memory")
-
-    assert finding.holder == (steps if is_taken else ())
-
-
-@pytest.mark.parametrize("each", [100, 9999])
-def test_objects_that_were_counted_twice_give_their_holder_too(each: int) -> None:
-    """The counter was read at every generation, and its verdict is theirs; a thread is negligible."""
-    key = "count/threading.Thread"
-    steps = (*LOSSES[:3], "[-1] Thread")
-    holder = held(key, steps, item="threading.Thread", each=each)
-    process = seldom(key, {LAST - 5: 42.0, LAST: 57.0}, "threads", 3.0, holder)
-
-    finding = only(process)
-
-    assert (finding.kind, finding.verdict, finding.holder) == ("threads", "leak", steps)
+    assert (finding.kind, finding.subject, finding.phase) == (kind, subject, "log")
+    assert finding.holder == LOSSES[:3]
 
 
 @pytest.mark.parametrize(("slope", "is_joined"), [(0.9, False), (1.0, True), (16.0, True), (16.4, False)])
-def test_descriptors_join_objects_of_any_type_that_grow_in_step(slope: float, is_joined: bool) -> None:
+def test_descriptors_join_objects_of_any_type_that_come_in_step(slope: float, is_joined: bool) -> None:
     """Half a descriptor to eight for each object, of which there are two a generation."""
-    found = find_leaks(with_objects("descriptors", slope, "user.Batch"))
+    finding = only(with_objects("descriptors", slope, "user.Batch"))
 
-    assert [f.kind for f in found if f.subject == "Batch"] == (["descriptors"] if is_joined else ["objects"])
-    assert len(found) == (1 if is_joined else 2)
-
-
-def test_threads_do_not_join_objects_of_any_type() -> None:
-    assert len(find_leaks(with_objects("threads", 2.0, "user.Batch"))) == 2
-
-
-@pytest.mark.parametrize(("module", "n_findings"), [("threading", 1), ("user", 2)])
-def test_a_registry_of_the_standard_library_is_no_leak_beside_its_threads(module: str, n_findings: int) -> None:
-    key = "container/set@7f"
-    steps = (f"module {module}._locks (set, 61)",)
-    place = held(key, steps, item="set", container="builtins.set", length=61, each=9**7)
-
-    found = find_leaks(record({"threads": rising(3), key: rising(3)}, [place]))
-
-    assert len(found) == n_findings
-    assert "threads" in {finding.kind for finding in found}
+    assert finding.subject == ("Batch" if is_joined else None)
 
 
 # --- the phase of a counter -------------------------------------------------------------------------------------------
@@ -339,14 +297,13 @@ def test_memory_that_no_object_explains_is_native() -> None:
 @pytest.mark.parametrize(
     ("looked_at", "begins", "advice"),
     [
-        ({"arrays_bytes": 1e6}, "Native memory leaks", "No Python object explains it"),
-        ({"n_objects": 1e6}, "Memory grows", "There was no room in the budget"),
+        (True, "Native memory leaks", "No Python object explains it"),
+        (False, "Memory grows", "There was no room in the budget"),
     ],
 )  # fmt: skip
-def test_memory_is_called_native_only_where_python_was_looked_at(
-    looked_at: dict[str, Curve], begins: str, advice: str
-) -> None:
-    (finding,) = native(malloc_in_use_bytes=rising(MIB, 1e8), **looked_at)
+def test_memory_is_called_native_only_where_python_was_looked_at(looked_at: bool, begins: str, advice: str) -> None:
+    looks = [fmt.Places(0, LAST, 9, 0, [])] if looked_at else []
+    (finding,) = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8)}, looks))
 
     assert finding.summary.startswith(f"{begins}: +1.00 MiB a generation since generation ")
     assert finding.advice.startswith(advice)
@@ -369,33 +326,9 @@ def test_a_little_may_be_anyones(slope: float, is_told: bool) -> None:
     assert bool(native(malloc_in_use_bytes=rising(slope, 1e8))) is is_told
 
 
-@pytest.mark.parametrize(
-    ("kept", "kind", "subject"),
-    [("bytes", "container", "dict"), ("bytearray", "objects", "bytearray"), ("array", "arrays", "array"),
-     ("BytesIO", "objects", "BytesIO")],
-)  # fmt: skip
-def test_buffers_of_python_are_named_where_somebody_holds_them(kept: str, kind: str, subject: str) -> None:
-    """They may grow in place, so that their number and what they lie in stay as they are."""
-    steps = ("recorder (Recorder)", ".log (dict, 4)", f"[...] {kept}")
-    metrics = {"malloc_in_use_bytes": rising(4 * MIB, 1e8), f"untracked/{kept}_bytes": rising(4 * MIB)}
-
-    finding = only(record(metrics, [held(f"untracked/{kept}", steps, item=kept, container="builtins.dict", length=4)]))
-
-    assert (finding.verdict, finding.kind, finding.subject, finding.holder) == ("leak", kind, subject, steps)
-    assert finding.slope == pytest.approx(4 * MIB)
-
-
-def test_buffers_of_python_that_nobody_is_known_to_hold_are_told_by_the_counter() -> None:
-    walked: dict[str, Curve] = {"malloc_in_use_bytes": rising(4 * MIB, 1e8), "arrays_bytes": 5e5}
-    (by_python,) = native(**walked, **{"untracked/bytes_bytes": rising(4 * MIB)})
-    (by_nobody,) = native(**walked)
-
-    assert by_python.advice.startswith("There was no room in the budget")
-    assert by_nobody.advice.startswith("No Python object explains it")
-
-
 def test_a_leak_that_was_found_explains_memory_in_use() -> None:
-    process = record({"malloc_in_use_bytes": rising(MIB, 1e8), EPISODES: rising(9)}, [held(EPISODES)])
+    watch = fmt.Watch("Episode")
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8), EPISODES: rising(16)}, [watch, held(EPISODES)])
 
     assert kinds(process) == ["objects"]
 
@@ -570,16 +503,6 @@ def test_each_device_that_leaks_is_told() -> None:
     assert sorted(found) == [("gpu", "cuda0"), ("gpu", "cuda1")]
 
 
-def test_tensors_that_leak_explain_device_memory() -> None:
-    losses = (*LOSSES[:3], "[-1] Tensor")
-    process = record(
-        {"cuda0/allocated_bytes": rising(MIB), "storages/cuda:0_bytes": rising(MIB)},
-        [held("storages", losses, item="torch.Tensor")],
-    )
-
-    assert kinds(process) == ["tensors"]
-
-
 def test_reserved_memory_is_no_leak() -> None:
     assert told({"cuda0/reserved_bytes": rising(MIB), "cuda0/allocated_bytes": 1e6}) == []
 
@@ -617,29 +540,14 @@ def test_the_time_left_is_of_the_counters_own_rate() -> None:
 # --- shares -----------------------------------------------------------------------------------------------------------
 
 
-def beside_a_list(phase: str, kind: str = "container") -> list[str]:
-    """64 KB or more a generation are kept in a list made in ``log``, and 5 MiB a generation are lost in ``phase``."""
-    is_list = kind == "container"
-    key, item, n = ("container/list@7f", "float", 2_000) if is_list else ("count/app.Handle", "app.Handle", 60)
-    process = record(
-        {key: rising(n), "malloc_in_use_bytes": rising(5 * MIB, 1e8)},
-        [
-            held(key, item=item, each=82 * 32, length=82),
-            born(key, 1, log=n),
-            born("malloc_in_use_bytes", 1, **{phase: 5.0 * MIB}),
-        ],
-    )
-    return [finding.kind for finding in find_leaks(process)]
+@pytest.mark.parametrize(("phase", "found"), [("log", ["objects"]), ("step", ["native", "objects"])])
+def test_objects_may_own_what_grows_in_their_phase_only(phase: str, found: list[str]) -> None:
+    """64 KB a generation are kept by watched objects made in ``log``; 5 MiB a generation are lost in ``phase``."""
+    births = [born("watched/Handle", 1, log=60), born("malloc_in_use_bytes", 1, **{phase: 5.0 * MIB})]
+    handles = held("watched/Handle", item="app.Handle", each=1000)
+    figures = {"watched/Handle": rising(60), "malloc_in_use_bytes": rising(5 * MIB, 1e8)}
 
-
-def test_a_small_leak_never_hides_a_large_one() -> None:
-    assert beside_a_list("step") == ["native", "container"]
-    assert beside_a_list("log") == ["native", "container"]
-
-
-def test_objects_may_own_what_grows_in_their_phase_only() -> None:
-    assert beside_a_list("log", "objects") == ["objects"]
-    assert beside_a_list("step", "objects") == ["native", "objects"]
+    assert kinds(record(figures, [fmt.Watch("Handle"), handles, *births])) == found
 
 
 @pytest.mark.parametrize(("in_use", "is_told"), [(1.0 * MIB, True), (0.2 * MIB, False), (0.0, False)])

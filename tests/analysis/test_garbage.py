@@ -15,12 +15,13 @@ from phaseprof.records import Finding
 def teeth(
     *, n: int = 26, every: int = 16, step: float = MIB, freed: float = 9 * MIB, full: int = -1, at: int | None = None,
     n_waiting: int = 88, collected_at: int = 0, n_rings: int = 28, waited: float | None = None,
-    waits: list[tuple[str, int, int]] | None = None,
+    waits: list[tuple[str, int, int]] | None = None, early: int = 99,
 ) -> tuple[Finding, ...]:  # fmt: skip
     """Memory in use that falls after ``every`` generations, and a look at the last of ``n``."""
     process = ProcessRun()
     for g in range(n):
-        figures = {"malloc_in_use_bytes": 1e8 + step * (g % every), "after_full_collection": float(g == full)}
+        level = step * (g % every - (early if g >= early else 0))
+        figures = {"malloc_in_use_bytes": 1e8 + level, "after_full_collection": float(g == full)}
         figures["available_bytes"] = 1e9
         if g == n // 2 and waited is not None:
             figures["waiting_bytes"] = waited
@@ -51,6 +52,12 @@ def test_where_nothing_is_collected_at_all_it_is_named_as_well() -> None:
     (finding,) = teeth(every=99, freed=25 * MIB)
 
     assert (finding.kind, finding.subject, finding.slope) == ("garbage", "Rollout", MIB)
+
+
+def test_an_early_fall_that_is_a_small_part_of_the_rise_begins_no_cycle() -> None:
+    (finding,) = teeth(every=99, n=32, early=4, freed=25 * MIB)
+
+    assert (finding.verdict, finding.kind, finding.subject) == ("leak", "garbage", "Rollout")
 
 
 @pytest.mark.parametrize(

@@ -425,30 +425,6 @@ def test_tensors_that_are_made_once_are_no_part_of_what_pythons_own_allocator_le
     assert [f.holder for f in find_leaks(process) if f.verdict == "leak"] == [tuple(ROLLOUTS)]
 
 
-@pytest.mark.parametrize(("n_bytes", "phase"), [(9 * MIB, "evaluate"), (MIB, "tell")])
-def test_objects_that_carry_arrays_come_from_the_phase_that_makes_those(n_bytes: int, phase: str) -> None:
-    inside = (("numpy.ndarray", 20, n_bytes), ("app.Trial", 10, 480))
-    given = place(direct=(("app.Trial", 10, 10 * MIB),), inside=inside)
-    looks = fmt.Places(0, LAST, LAST - 10, 10 * MIB, [given])
-    births = [born("arrays", evaluate=20), born("count/app.Trial", tell=10)]
-
-    (found,) = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [*births, looks]))
-
-    assert (found.subject, found.phase) == ("Trial", phase)
-
-
-@pytest.mark.parametrize(("freed", "verdict"), [(10, "leak"), (0, "growing")])
-def test_what_only_our_own_collection_took_piled_up_all_along(freed: int, verdict: str) -> None:
-    """Memory fell with our collection in generation 9, and rises for ten generations since."""
-    rings = place(steps=["unreachable", "(Rollout)"], direct=())
-    looks = fmt.Places(0, LAST, 10, 10 * MIB, [rings])
-    took = fmt.Collected(9, 9, "count/app.Rollout", 10, freed, freed * MIB)
-    memory = {"malloc_in_use_bytes": lambda g: 1e8 + MIB * (g if g < 10 else g - 10), "after_full_collection": 0.0}
-    process = record(memory, [took, looks])
-
-    assert [(f.kind, f.verdict) for f in find_leaks(process)] == [("garbage", verdict)]
-
-
 @pytest.mark.parametrize(("there", "is_told"), [(MIB, False), (20 * MIB, True)])
 def test_a_place_grows_by_no_more_than_lies_there_at_the_end(there: int, is_told: bool) -> None:
     """It gained five mebibytes between two looks early on; what it holds at the end was seen once."""

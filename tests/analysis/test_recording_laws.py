@@ -280,7 +280,6 @@ ANY: list[st.SearchStrategy[fmt.Record]] = [
         fmt.Births, st.just(1), ordinals, st.sampled_from(["count/app.Batch", "storages", "python_blocks"]),
         st.dictionaries(st.sampled_from(["collect", "train"]), st.lists(figures, min_size=2, max_size=2)), numbers,
     ),
-    st.builds(fmt.Collected, st.just(1), ordinals, st.just("count/app.Batch"), numbers, numbers, numbers),
     st.builds(fmt.Watch, st.sampled_from(["app.Batch", "Env"]), numbers, numbers),
     st.builds(
         fmt.Metrics, st.just(1), ordinals,

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from scripted_runs import END, LAST, MIB, Curve, born, held, record, rising, symptom
 
-from phaseprof.analysis.symptoms import carry_forward, find_symptoms, stands_in, without_our_collections
+from phaseprof.analysis.symptoms import carry_forward, find_symptoms, stands_in
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
 from phaseprof.verdict import judge
 
-EPISODES = "count/user.Episode"
+EPISODES = "watched/Episode"
 
 
 def series(*pairs: tuple[int, float]) -> Series:
@@ -27,8 +27,7 @@ def series(*pairs: tuple[int, float]) -> Series:
 
 @pytest.mark.parametrize(
     "metric",
-    [EPISODES, "watched/Episode", "container/list@7f", "tracked/experience", "storages/cpu_bytes", "arrays_bytes",
-     "untracked/bytes_bytes", "graph_nodes", "malloc_in_use_bytes", "descriptors", "threads", "shm_bytes",
+    [EPISODES, "tracked/experience", "graph_nodes", "malloc_in_use_bytes", "descriptors", "threads", "shm_bytes",
      "cuda0/allocated_bytes", "cuda0/active_blocks"],
 )  # fmt: skip
 def test_these_may_vote(metric: str) -> None:
@@ -37,8 +36,8 @@ def test_these_may_vote(metric: str) -> None:
 
 @pytest.mark.parametrize(
     "metric",
-    ["cuda0/reserved_bytes", "cuda0/peak_allocated_bytes", "storages/cpu_count", "untracked/bytes_count",
-     "malloc_free_bytes", "vms_bytes", "file_and_shm_bytes", "available_bytes", "gc/collections", "arrays_count",
+    ["count/user.Episode", "storages/cpu_bytes", "cuda0/reserved_bytes", "cuda0/peak_allocated_bytes",
+     "malloc_free_bytes", "vms_bytes", "file_and_shm_bytes", "available_bytes", "gc/collections",
      "tracked_total_bytes"],
 )  # fmt: skip
 def test_these_may_not(metric: str) -> None:
@@ -80,83 +79,7 @@ def test_a_count_holds_until_it_is_written_again() -> None:
     assert list(filled) == [(0, 0.0), (1, 4.0), (2, 4.0), (3, 6.0), (4, 6.0)]
 
 
-def test_growth_that_ended_is_no_leak_though_nothing_was_written_since() -> None:
-    process = record({})
-    for g in range(6):
-        process.add(fmt.Metrics(g, g, {EPISODES: float(g)}))
-
-    assert not find_symptoms(process)[EPISODES].rises
-
-
 # --- what our own collections took ------------------------------------------------------------------------------------
-
-
-def test_our_own_collection_is_undone() -> None:
-    sawn = series(*((g, 10.0 * g if g <= 5 else 10.0 * (g - 6)) for g in range(10)))
-
-    assert without_our_collections(sawn, [5]) == [10.0 * g for g in range(10)]
-
-
-def test_a_drop_of_the_programs_own_stays() -> None:
-    sawn = series(*((g, 10.0 * g if g <= 5 else 10.0 * (g - 6)) for g in range(10)))
-
-    assert without_our_collections(sawn, [3]) == sawn.values
-
-
-def test_what_rose_in_spite_of_our_collection_is_left_as_it_is() -> None:
-    jump = series((0, 0.0), (1, 10.0), (2, 20.0), (3, 90.0), (4, 100.0))
-
-    assert without_our_collections(jump, [2]) == jump.values
-
-
-def test_a_drop_long_after_our_collection_is_the_programs() -> None:
-    seldom = series((0, 0.0), (3, 30.0), (6, 0.0), (9, 30.0))
-
-    assert without_our_collections(seldom, [3]) == seldom.values
-
-
-@pytest.mark.parametrize("generation", [-1, LAST + 5])
-def test_a_collection_outside_the_series_changes_nothing(generation: int) -> None:
-    line = series(*((g, 10.0 - g) for g in range(5)))
-
-    assert without_our_collections(line, [generation]) == line.values
-
-
-def test_a_leak_is_seen_through_our_collection() -> None:
-    curve = rising(10, 0)
-    sawn = {EPISODES: lambda g: curve(g) if g <= 10 else 10.0 * (g - 11)}  # type: ignore[operator]
-
-    quiet = find_symptoms(record(sawn))[EPISODES]
-    mended = find_symptoms(record(sawn, [fmt.Collected(0, 10, EPISODES, 6, 0)]))[EPISODES]
-
-    assert quiet.judgement.verdict != "leak"
-    assert (mended.judgement.verdict, mended.judgement.slope) == ("leak", pytest.approx(10))
-
-
-def test_what_our_collection_took_of_types_that_were_not_asked_is_no_growth() -> None:
-    """A library's leftovers, which any collection takes."""
-    sawn = {"count/builtins.dict": lambda g: 10.0 * g if g <= 10 else 10.0 * (g - 11)}
-    process = record(sawn, [fmt.Collected(0, 10, EPISODES, 6, 6)])
-
-    assert find_symptoms(process)["count/builtins.dict"].judgement.verdict != "leak"
-
-
-@pytest.mark.parametrize(("after", "verdicts"), [(1e6, ["leak"]), (0.0, [])])
-def test_the_level_of_all_memory_is_judged_since_our_collection(after: float, verdicts: list[str]) -> None:
-    """A collection frees more than the suspects: what it takes off malloc's count is not put back."""
-    sawn = {"malloc_in_use_bytes": lambda g: 1e6 * g if g <= 10 else 5e5 + after * (g - 11)}
-
-    found = find_symptoms(record(sawn, [fmt.Collected(0, 10, EPISODES, 6, 0)]))
-
-    assert [s.judgement.verdict for s in found.values()] == verdicts
-
-
-def test_a_collection_a_few_generations_ago_hides_nothing_before_it() -> None:
-    sawn = {"malloc_in_use_bytes": lambda g: 1e6 * g if g <= 15 else 5e5}
-
-    found = find_symptoms(record(sawn, [fmt.Collected(0, 15, EPISODES, 6, 0)]))
-
-    assert found["malloc_in_use_bytes"].judgement.verdict == "leak"
 
 
 # --- evidence ---------------------------------------------------------------------------------------------------------
@@ -166,21 +89,6 @@ def test_the_newest_evidence_counts() -> None:
     process = record({EPISODES: rising(1)}, [born(EPISODES, train=5), born(EPISODES, evaluate=5)])
 
     assert find_symptoms(process)[EPISODES].phase() == "evaluate"
-
-
-def test_evidence_of_storages_is_of_all_devices() -> None:
-    process = record({"storages/cuda0_bytes": rising(1e6)}, [born("storages", train=3), held("storages")])
-    found = find_symptoms(process)["storages/cuda0_bytes"]
-
-    assert (found.phase(), found.holder is not None) == ("train", True)
-
-
-@pytest.mark.parametrize(
-    ("key", "subject"),
-    [("arrays_bytes", "arrays"), ("graph_nodes", "graph"), ("graph_bytes", "graph"), ("container/list@7f",) * 2],
-)
-def test_where_evidence_is_filed(key: str, subject: str) -> None:
-    assert find_symptoms(record({key: rising(10)}, [born(subject, train=3)]))[key].phase() == "train"
 
 
 def test_the_evidence_is_the_series_as_it_was_read() -> None:
@@ -193,7 +101,7 @@ def test_the_evidence_is_the_series_as_it_was_read() -> None:
 
 @pytest.mark.parametrize(
     ("key", "subject"),
-    [(EPISODES, "Episode"), ("watched/Episode", "Episode"), ("container/list@7f10", "list"), ("threads", "threads"),
+    [(EPISODES, "Episode"), ("watched/Episode", "Episode"), ("threads", "threads"),
      ("count/builtins.list", "list")],
 )  # fmt: skip
 def test_the_subject_is_the_short_name(key: str, subject: str) -> None:
@@ -253,14 +161,6 @@ def test_what_filled_up_while_a_counter_was_followed_is_not_taken_for_the_leak()
 
 def test_without_births_there_is_no_phase() -> None:
     assert symptom(EPISODES).phase() is None
-
-
-def test_a_collection_of_ours_that_took_nothing_leaves_a_level_whole() -> None:
-    """Cut there, the readings after it would be too few to tell the teardown at the end from a sawtooth."""
-    taken_down = record({"malloc_in_use_bytes": lambda g: 1e8 + (0 if g == LAST else 5e6 * g)})
-    taken_down.add(fmt.Collected(LAST, LAST - 9, "count/list", 6, 0, 0))
-
-    assert find_symptoms(taken_down)["malloc_in_use_bytes"].judgement.verdict == "leak"
 
 
 @pytest.mark.parametrize(("n_taken", "verdict"), [(4000.0, "sawtooth"), (5.0, "leak")])

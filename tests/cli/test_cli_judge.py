@@ -40,7 +40,7 @@ def record(
             fmt.Point(now + 2, 0, fmt.EXIT, turn, f"90000 {20_300 + 300 * n} 5000"),
             fmt.GenerationEnd(now + 3, turn, 1.0),
             fmt.Metrics(now + 4, turn, figures),
-            fmt.Births(now + 5, turn, "count/program.Env", {"evaluate": [n, 32_800.0 * n]}),
+            fmt.Births(now + 5, turn, "watched/Env", {"evaluate": [n, 32_800.0 * n]}),
         ]
         if expected is not None and n != expected:
             since = turn if since < 0 else since

@@ -36,7 +36,7 @@ for index in range(9):
         trainer.kept += [Environment() for _ in range(50)]
         trainer.kept += [np.zeros(5_000), np.zeros(50_000)[:3], bytearray(100_000)]
         trainer.files.append(tempfile.TemporaryFile())
-    threading.Event().wait(0.01)
+        threading.Event().wait(0.02)
 profiler.findings()
 profiler.close()
 """

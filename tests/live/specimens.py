@@ -5,10 +5,8 @@ python specimens.py NAME    prints what was recorded and found, as JSON.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import json
-import os
 import sys
 import threading
 import time
@@ -239,49 +237,15 @@ def bounded(pp: Profiler, trainer: Trainer) -> None:
             trainer.episodes += [Episode() for _ in range(4)]
 
 
-def _many_strings(pp: Profiler, trainer: Trainer, *, fork: bool) -> None:
-    trainer.spare += map(str, range(600_000))
-    with forked_child() if fork else contextlib.nullcontext():
-        for _ in turns(pp):
-            work(pp, "train")
-
-
-def many_strings_shared_with_a_child(pp: Profiler, trainer: Trainer) -> None:
-    _many_strings(pp, trainer, fork=True)
-
-
 def many_strings(pp: Profiler, trainer: Trainer) -> None:
-    _many_strings(pp, trainer, fork=False)
-
-
-def few_strings_shared_with_a_child(pp: Profiler, trainer: Trainer) -> None:
-    with forked_child():
-        for _ in turns(pp):
-            work(pp, "train")
-
-
-@contextlib.contextmanager
-def forked_child() -> Iterator[None]:
-    """A child that lives as long as the block."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(write)
-        os.read(read, 1)
-        os._exit(0)
-    os.close(read)
-    try:
-        yield
-    finally:
-        os.close(write)
-        os.waitpid(child, 0)
+    trainer.spare += map(str, range(600_000))
+    for _ in turns(pp):
+        work(pp, "train")
 
 
 def told(process: ProcessRun) -> dict[str, object]:
     return {
         "births": [[b.subject, b.phases] for b in process.births],
-        "holders": [[h.subject, h.steps, h.root, h.item, h.bound] for h in process.holders],
-        "collected": [[c.subject, c.asked, c.freed] for c in process.collected],
         "violations": [[v.name, v.found, v.phase, v.since] for v in process.violations],
         "readings": {name: series.generations for (at, name), series in process.series.items() if at != "sample"},
         "notes": process.notes,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections import deque
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -15,16 +14,13 @@ from phaseprof.live.escalation import (
     AGAIN_AFTER,
     GENERATION_NS,
     MAX_AT_ONCE,
-    MOST_COLLECTIONS,
     OLD_ENOUGH,
     PATIENCE,
     Escalation,
 )
-from phaseprof.live.families import ContainerFamily, TypeFamily
+from phaseprof.live.families import TypeFamily
 from phaseprof.live.investigation import Investigation
-from phaseprof.live.ledger import BirthLedger
-from phaseprof.live.retained import item_after, item_of, own_bytes
-from phaseprof.probes import own
+from phaseprof.live.survivors import own_bytes
 from phaseprof.probes.holding.search import Limits
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE
@@ -138,22 +134,6 @@ def test_survivors_are_charged_to_the_phase_before_the_boundary(bench: Bench) ->
 
     assert count_births(bench) == [{"collect": 1.0}]
     assert one.phase == "collect"
-
-
-@pytest.mark.parametrize(("may_grow", "n_told"), [(True, 1), (False, 0)])
-def test_one_member_that_grows_is_asked_about_though_none_is_born(
-    bench: Bench, may_grow: bool, n_told: int
-) -> None:
-    kept = Episode()
-    one = bench.follow_episodes()
-    assert one.family is not None
-    one.family.may_grow = may_grow
-
-    for _ in range(OLD_ENOUGH + 3):
-        bench.turn(("collect", nothing))
-
-    assert len(bench.of(fmt.Holder)) == n_told
-    assert kept is not None
 
 
 def test_what_dies_within_the_turn_is_nobodys(bench: Bench) -> None:
@@ -303,41 +283,6 @@ def test_what_died_unseen_is_no_survivor() -> None:
     assert count_births(bench)[-1] == {"collect": 1.0}
 
 
-def test_what_is_disowned_was_born_nowhere() -> None:
-    ledger = BirthLedger()
-    ledger.see({}, None, 0)
-    ledger.see({1: 0, 2: 0}, "train", 0)
-
-    ledger.disown({2, 3})
-    ledger.see({1: 0, 2: 0}, "evaluate", 1)
-
-    assert list(ledger.survivors(1, 0)) == [1]
-
-
-def test_the_profilers_own_lists_are_nobodys(bench: Bench) -> None:
-    class Recording:
-        __module__ = "phaseprof.test"
-
-        def __init__(self) -> None:
-            self.readings: list[list[object]] = []
-
-    recording = Recording()
-    kept: list[list[object]] = []
-    own.register(recording)
-    bench.escalation.start(Investigation("count/list", "list", 0, family=TypeFamily("count/list", [list])))
-
-    for _ in range(OLD_ENOUGH + 1):
-        bench.turn(
-            ("train", lambda: kept.extend([object()] for _ in range(50))),
-            ("evaluate", lambda: recording.readings.extend([object()] for _ in range(50))),
-        )
-
-    (births,) = bench.of(fmt.Births)
-    # A few take the addresses of lists that the look itself made and dropped.
-    assert births.phases["train"][0] > 40  # type: ignore[attr-defined]
-    assert births.phases.get("evaluate", [0.0])[0] < 10  # type: ignore[attr-defined]
-
-
 # --- holders ----------------------------------------------------------------------------------------------------------
 
 
@@ -358,20 +303,6 @@ def test_the_holder_is_told_once_and_the_case_is_closed(bench: Bench) -> None:
     assert holder.explains == holder.asked > 0  # type: ignore[attr-defined]
     assert holder.retained_bytes > 0  # type: ignore[attr-defined]
     assert bench.escalation.done.keys() == {one.key}
-
-
-def test_a_container_is_told_by_its_length(bench: Bench) -> None:
-    trainer = Trainer()
-    family = ContainerFamily("container/list@1", "list", id(trainer.episodes))
-    bench.escalation.start(Investigation(family.key, "list", 0, container=family))
-
-    for _ in range(OLD_ENOUGH + 2):
-        bench.turn(("collect", lambda: trainer.episodes.extend([Episode(), Episode()])))
-
-    (births,) = bench.of(fmt.Births)
-    (holder,) = bench.of(fmt.Holder)
-    assert set(births.phases) == {"collect"}  # type: ignore[attr-defined]
-    assert (holder.container, holder.length) == ("list", len(trainer.episodes))  # type: ignore[attr-defined]
 
 
 def test_what_is_asked_about_is_not_kept_alive(bench: Bench) -> None:
@@ -405,64 +336,7 @@ def test_findings_that_are_asked_for_early_bring_what_there_is(bench: Bench) -> 
 # --- dead cycles ------------------------------------------------------------------------------------------------------
 
 
-def cycle() -> None:
-    episode = Episode()
-    episode.itself = episode  # type: ignore[attr-defined]
-
-
-@pytest.fixture
-def no_collections() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
-    gc.collect()
-
-
-def test_dead_cycles_are_confirmed_by_a_collection(no_collections: None) -> None:
-    bench = Bench()
-    bench.follow_episodes()
-
-    for _ in range(OLD_ENOUGH + 2):
-        bench.turn(("rollout", cycle))
-
-    (holder,) = bench.of(fmt.Holder)
-    (collected,) = bench.of(fmt.Collected)
-    assert holder.root == "garbage"  # type: ignore[attr-defined]
-    assert collected.freed == collected.asked > 0  # type: ignore[attr-defined]
-    assert bench.escalation.open == {}
-
-
-def test_only_so_many_collections_are_forced(no_collections: None) -> None:
-    bench = Bench()
-    for _ in range(MOST_COLLECTIONS + 2):
-        bench.escalation.done.clear()
-        bench.follow_episodes()
-        for _ in range(OLD_ENOUGH + 3):
-            bench.turn(("rollout", cycle))
-
-    assert len(bench.of(fmt.Collected)) == MOST_COLLECTIONS
-
-
 # --- words ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("steps", "container", "length", "item"),
-    [
-        (["trainer (Trainer)", ".losses (list, 82)", "[-1] Tensor"], "builtins.list", 82, "Tensor"),
-        (["trainer (Trainer)", ".losses (list, 1,082)", "[-1] (Episode)", ".x y"], "builtins.list", 1082, "Episode"),
-        (["trainer (Trainer)", ".by (dict, 4)", "[...] (tuple, 2)", "[0] ndarray"], "dict", 4, "tuple"),
-        (["trainer (Trainer)", ".losses (list, 82)"], "builtins.list", 82, "list"),
-        (["trainer (Trainer)", ".bus (list, 3)", "[0] (partial f)"], "list", 3, "partial"),
-        (["trainer (Trainer)"], "", -1, "Trainer"),
-        ([], "", -1, ""),
-    ],
-)
-def test_the_item_is_what_the_growing_container_holds(
-    steps: list[str], container: str, length: int, item: str
-) -> None:
-    assert item_after(steps, container, length) == item
 
 
 def test_one_survivor_weighs_what_the_others_do_not_share() -> None:
@@ -485,21 +359,3 @@ def test_one_in_a_chain_weighs_one_link() -> None:
 
 def numbers() -> list[object]:
     return list(range(40))
-
-
-@pytest.mark.parametrize(
-    ("container", "item"),
-    [
-        ([Episode() for _ in range(3)], f"{__name__}.Episode"),
-        ({n: Episode() for n in range(3)}, f"{__name__}.Episode"),
-        ({Episode() for _ in range(3)}, f"{__name__}.Episode"),
-        (deque([(1, Episode()), (2, Episode())]), f"{__name__}.Episode"),
-        ([{"step": 1, "of": [Episode()]}], f"{__name__}.Episode"),
-        ([*numbers(), *(Episode() for _ in range(200))], f"{__name__}.Episode"),
-        (numbers(), ""),
-        ([], ""),
-        (Episode(), ""),
-    ],
-)
-def test_a_container_is_told_by_its_newest_items(container: object, item: str) -> None:
-    assert item_of(container) == item

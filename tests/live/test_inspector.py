@@ -43,27 +43,15 @@ def births(name: str, subject: str) -> dict[str, float]:
     return {phase: count for phase, (count, _) in phases.items()}
 
 
-def holders(name: str, subject: str) -> list[Any]:
-    return next(record for record in run(name)["holders"] if record[0].endswith(subject))
-
-
 # --- the innocent -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "name",
-    ["freed_in_another_phase", "one_generation_behind", "few_strings_shared_with_a_child", "many_strings",
-     "many_strings_shared_with_a_child"],
-)  # fmt: skip
+    ["freed_in_another_phase", "one_generation_behind", "many_strings"],
+)
 def test_the_innocent_are_not_named(name: str) -> None:
     assert run(name)["findings"] == []
-
-
-@in_c  # a walk in Python leaves tuples of its own to the collector
-def test_nobody_is_asked_about_what_another_phase_frees() -> None:
-    # The interpreter keeps a tuple of its own for some calls that are made for the first time, ours among them.
-    asked = [subject for subject, *_ in run("freed_in_another_phase")["holders"] if subject != "count/tuple"]
-    assert asked == []
 
 
 # --- the phase --------------------------------------------------------------------------------------------------------
@@ -78,7 +66,6 @@ def test_nobody_is_asked_about_what_another_phase_frees() -> None:
     ],
 )  # fmt: skip
 def test_survivors_are_born_in_the_innermost_phase(name: str, phase: str) -> None:
-    assert births(name, "Episode") == {phase: 3.0}
     assert only(name)["phase"] == phase
 
 
@@ -92,27 +79,19 @@ def test_the_rate_is_what_the_program_keeps() -> None:
 # --- the holder -------------------------------------------------------------------------------------------------------
 
 
-def test_the_holder_is_told_with_root_and_item() -> None:
-    _, steps, root, item, bound = holders("kept", "Episode")
+def test_the_holder_is_told_from_its_root_on() -> None:
+    steps = only("kept")["holder"]
 
     assert steps[0] == "specimens.py main() local trainer (Trainer)"
     assert steps[1].startswith(".episodes (list, ")
-    assert (root, item.rpartition(".")[2], bound) == ("local of a running function", "Episode", -1)
 
 
-def test_a_closure_is_told_by_its_variable() -> None:
-    assert "closure variable history (list, " in " ".join(holders("held_by_a_closure", "Episode")[1])
+def test_a_closure_is_told_by_its_cell() -> None:
+    assert only("held_by_a_closure")["holder"][-1] == ".cell_contents (list, 42)"
 
 
 def test_a_bound_makes_it_filling() -> None:
-    assert holders("bounded", "Episode")[-1] == 100
     assert only("bounded")["verdict"] == "filling"
-
-
-def test_no_collection_is_forced_for_lists_of_our_own() -> None:
-    """Lists grow in the profiler's series too: nobody is to take those for survivors that nothing holds."""
-    assert run("kept")["collected"] == []
-    assert holders("kept", "count/list")[1][1].startswith(".episodes (list, ")
 
 
 # --- what the collector does not follow -------------------------------------------------------------------------------
@@ -144,17 +123,11 @@ def test_buffers_that_grow_in_place_are_found() -> None:
     assert ".spare (list, 30)" in " ".join(finding["holder"])
 
 
-def test_dead_cycles_are_confirmed_by_one_collection_for_all() -> None:
-    name = "dead_cycles"
-    finding = only(name)
-    _, asked, freed = next(record for record in run(name)["collected"] if record[0].endswith("Episode"))
+def test_dead_cycles_are_garbage_that_nobody_holds() -> None:
+    finding = only("dead_cycles")
 
     assert (finding["kind"], finding["subject"], finding["phase"]) == ("garbage", "Episode", "rollout")
-    assert freed == asked > 0
-
-
-def test_growth_is_seen_although_our_collection_took_it_away() -> None:
-    assert only("dead_cycles")["slope"] == pytest.approx(3 * 2000 * 24, rel=0.05)  # an object and its slot each
+    assert finding["slope"] == pytest.approx(3 * 2000 * 24, rel=0.1)  # an object and its slot each
 
 
 SMALL = "0.02"
@@ -224,30 +197,7 @@ def test_a_broken_expectation_is_looked_at_at_once_and_told_with_its_phase() -> 
     assert only(name)["phase"] == "evaluate"
 
 
-# --- forked children --------------------------------------------------------------------------------------------------
-
-
-def test_the_heap_is_not_walked_while_children_share_many_strings() -> None:
-    """A walk writes to the reference count of each, and every child would get a copy of its own."""
-    shared = run("many_strings_shared_with_a_child")["readings"]
-
-    assert "arrays_bytes" not in shared
-    assert len(shared["children"]) > 5
-
-
-@pytest.mark.parametrize("name", ["many_strings", "few_strings_shared_with_a_child"])
-def test_it_is_walked_otherwise(name: str) -> None:
-    assert len(run(name)["readings"]["arrays_bytes"]) > 3
-
-
 # --- rhythm -----------------------------------------------------------------------------------------------------------
-
-
-def test_walks_come_at_every_turn_at_first_and_seldom_later() -> None:
-    walks = run("one_generation_behind")["readings"]["arrays_bytes"]
-
-    assert walks[:4] == [0, 1, 2, 3]
-    assert len(walks) < 14
 
 
 def test_counters_are_read_at_every_turn() -> None:

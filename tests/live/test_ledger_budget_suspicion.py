@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from phaseprof.live.budget import CREDIT_NS, HASTE, STEADY, Budget, WholeTurns
 from phaseprof.live.ledger import UNSEEN, BirthLedger, DeltaLedger
-from phaseprof.live.suspicion import candidates, rise, rises_still
+from phaseprof.live.suspicion import rise, rises_still
 from phaseprof.recording.model import OUTSIDE
 from phaseprof.recording.series import Series
 
@@ -368,14 +368,6 @@ def test_haste_ends_where_the_rise_does(values: list[float], expected: bool) -> 
 def test_no_series_is_not_suspicious() -> None:
     assert not rises_still(None, 0.0)
     assert rise(None) == 0.0
-
-
-def test_the_floor_is_chosen_by_the_end_of_the_name() -> None:
-    growing = series(*range(6))
-
-    found = candidates([("a_bytes", growing), ("b_count", growing), ("c", growing)], {"_bytes": 256.0, "_count": 0.5})
-
-    assert [candidate.metric for candidate in found] == ["b_count", "c"]
 
 
 def test_what_grew_old_unseen_is_not_taken_for_dead() -> None:

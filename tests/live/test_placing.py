@@ -83,7 +83,7 @@ class Records(Recorder):
 def test_within_a_budget_looks_in_the_loop_show_what_the_program_holds() -> None:
     trainer, records, now = Trainer(), Records(), [0]
     watch = PlaceWatch(records, Budget(0.5, lambda: now[0], max_pause_s=10.0), Rising())
-    for g in range(13):
+    for g in range(17):
         trainer.rollouts.append(np.zeros(60_000))
         now[0] += 1_000_000_000
         watch.at_generation_end(g)

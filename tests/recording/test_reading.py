@@ -46,7 +46,7 @@ def test_a_folder_or_one_of_its_files(tmp_path: Path) -> None:
     [
         fmt.GenerationBegin(1, 0, "a"), fmt.GenerationEnd(1, 0, 0.5, 3.0), fmt.Metrics(1, 0, {"a_bytes": 2.0}),
         fmt.Watch("Env", 1, 2), fmt.Violation(1, 0, "Env", 3, 1, 2, "train", 0), fmt.Births(1, 0, "Env", {"a": [1, 2]}),
-        fmt.Holder(1, 0, "Env", ["a", "b"], "module"), fmt.Collected(1, 0, "Env", 3, 2),
+        fmt.Holder(1, 0, "Env", ["a", "b"], "module"),
         fmt.Large(1, 0, 10, [("list", 20, "x", "y")]), fmt.SnapshotTaken(1, 0, "here", {"a": 1.0}, {"list": 3}),
         fmt.Cost(1, 0, 2.0, {"a": 0.1}, {"b": 1}), fmt.Note(1, "text"), fmt.Thread(1, 2), fmt.End(1, "done"),
         fmt.Point(1, 2, 1, 0, "1 2 3", {"cuda:0": [1, 2]}, 4.0, 5), fmt.Label(1, "a", "phase", 0), HEADER,

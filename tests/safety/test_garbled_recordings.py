@@ -45,7 +45,7 @@ def run_of(generations: int = 12) -> list[dict[str, object]]:
     records += [
         fmt.Violation(t, 3, "Env", 15, 1, 2, "train", 3), fmt.Births(t, 3, "watched/Env", {"train": [5.0, 500.0]}),
         fmt.Holder(t, 3, "watched/Env", ["module x", ".kept (list, 5)"], "module global", "", 5, 5, "Env", "list", 15),
-        fmt.Collected(t, 3, "watched/Env", 5, 0), fmt.Large(t, 3, 10, [("list", 10**8, "x", "y")]),
+        fmt.Large(t, 3, 10, [("list", 10**8, "x", "y")]),
         fmt.SnapshotTaken(t, 3, "snap", {"rss_bytes": 1e8, "anonymous_bytes": 9e7}, {"list": 5}),
         fmt.Cost(t, 3, 8.0, {"points": 0.1}, {"heap": 2}), fmt.Note(t, "hello"), fmt.Thread(t, 1),
         fmt.Dying(t, 3, "SIGTERM", "a"), fmt.Program(["app"]), fmt.Visits(t, 3, {1: 5}, {1: 2.0}),
