@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import objgraph
 
-from phaseprof.probes import arrays, census, heap
+from phaseprof.probes import arrays, census
 
 N_OBJECTS, N_OBJECTS_QUICK = 1_000_000, 200_000
 N_CLASSES = 20
@@ -105,10 +105,7 @@ def own_rows(quick: bool) -> list[dict[str, object]]:
         n_tracked = len(gc.get_objects())
         actions = {
             "gc.get_objects() itself": lambda: len(gc.get_objects()),
-            "read_heap: counts and storages": lambda: heap.read_heap(containers=False, arrays=False),
-            "read_heap: everything": heap.read_heap,
             "array_buffers": arrays.array_buffers,
-            "container_lengths, all tracked": lambda: heap.container_lengths([id(held)]),
         }
         return [{"name": name, "ns_per_object": best_of(a, 5) / n_tracked * 1e9} for name, a in actions.items()]
     finally:

@@ -9,7 +9,7 @@ import gc
 import mmap
 import sys
 from array import array
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -132,33 +132,6 @@ def _count_in_python() -> int:
             return sum(id(array_) not in ours for array_ in found)
         finally:
             found.clear()
-
-
-def arrays_on(owners: Collection[int], most: int) -> list[object]:
-    """Return an array, or a view, on each of some buffers by the ids of their owners; the caller drops the list.
-
-    For functions that are ``uninterrupted``.
-
-    Args:
-        owners: as in ``array_buffers``.
-        most: of so many buffers, those that were found last.
-
-    Cost: that of ``array_buffers``.
-    """
-    looked = looking.look({looking.Action.HAND_OUT: walk.array_types()}, only=owners)
-    found = walk.find_untracked(walk.array_types()) if looked is None else [*looked.handed, *looked.foreign]
-    locate = BufferLocator()
-    chosen: dict[int, object] = {}
-    try:
-        for candidate in reversed(found):
-            buffer = locate(candidate)
-            if buffer is not None and buffer.owner_id in owners:
-                chosen.setdefault(buffer.owner_id, candidate)
-            if len(chosen) >= most:
-                break
-        return list(reversed(chosen.values()))
-    finally:
-        found.clear()
 
 
 def collect_arrays(tracked: walk.Tracked, reached: list[object]) -> list[np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, NamedTuple, cast
@@ -12,7 +13,6 @@ from phaseprof.native import looking
 from phaseprof.native.looking import Action
 from phaseprof.probes import arrays as array_probe
 from phaseprof.probes import own, tensors, walk
-from phaseprof.probes.heap import CONTAINERS
 from phaseprof.probes.held import held_where_needed
 from phaseprof.probes.typeids import TypeFilter
 from phaseprof.probes.typeinfo import c_sizeof, header_bytes, type_name
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["large_objects"]
 
+# Exact types whose length is a C field: no stranger's __len__ can run.
+CONTAINERS: tuple[type, ...] = (list, dict, set, deque, OrderedDict, defaultdict, Counter)
 _PLAIN = (*CONTAINERS, bytes, bytearray, str)
 
 

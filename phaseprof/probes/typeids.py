@@ -13,13 +13,11 @@ from itertools import compress
 from operator import not_
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from phaseprof.probes.typeinfo import types_hash_plainly
 from phaseprof.probes.uninterrupted import Source, made_by_a_look, sorted_out, uninterrupted
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 
 def tally(classes: Sequence[type]) -> list[tuple[type, int]]:
@@ -68,15 +66,6 @@ def _try(look: Callable[[Source], list[type]]) -> Counter[int]:
     Counter(map(id, look(young)))  # what is made once, by whom it may be called, is there from now on
     during = Counter(map(id, look(young)))
     return during - Counter(map(id, map(type, young())))
-
-
-def is_among(ids: NDArray[np.int64], wanted: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return for each number whether it is one of those wanted, which are in order."""
-    if not len(wanted):
-        return np.zeros(len(ids), np.bool_)
-    at = np.searchsorted(wanted, ids)
-    at[at == len(wanted)] = 0
-    return np.equal(wanted[at], ids)
 
 
 class TypeFilter:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from phaseprof.probes import arrays, census, heap, large, sizes
+from phaseprof.native.places import read_places
+from phaseprof.probes import arrays, census, large, sizes
 from phaseprof.probes.holders import find_holders
 
 LOOKS: dict[str, Callable[[object], object]] = {
-    "walk": lambda obj: heap.read_heap(strings=True, min_length=2),
+    "places": lambda obj: read_places({"object": obj}),
     "census": lambda obj: census.count_type_names(),
     "watched": lambda obj: census.counts_in_order([type(obj)]),
     "arrays": lambda obj: arrays.census_arrays(),

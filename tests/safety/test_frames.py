@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from phaseprof.probes import arrays, heap, walk
+from phaseprof.probes import arrays, walk
 from phaseprof.probes import locals as frame_locals
 from phaseprof.probes.holders import find_holders
 from phaseprof.probes.locals import local_values
@@ -62,7 +62,6 @@ def test_suspended_generators_are_read() -> None:
 LOOKS: dict[str, Callable[[], object]] = {
     "local values": lambda: local_values(here().f_back),
     "running locals": walk.running_locals,
-    "walk": heap.read_heap,
     "arrays": arrays.array_buffers,
     "holders": lambda: find_holders([[]]),
 }

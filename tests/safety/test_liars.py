@@ -119,7 +119,7 @@ BASES = [object, list, dict, set, tuple, str, bytes, bytearray, BaseException, n
     st.sampled_from(BASES),
     st.sets(st.sampled_from(METHODS)),
     st.booleans(),
-    st.sampled_from(["walk", "holders", "size"]),
+    st.sampled_from(["places", "holders", "size"]),
 )
 def test_no_method_of_a_class_is_called(base: type, names: set[str], lies: bool, look: str) -> None:
     namespace: dict[str, object] = dict.fromkeys(names, refuse)

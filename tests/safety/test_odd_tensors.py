@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from phaseprof import Profiler
-from phaseprof.probes import autograd, heap, large, sizes, tensors
+from phaseprof.probes import autograd, large, sizes, tensors
 from phaseprof.probes.holders import find_holders
 from phaseprof.probes.skipped import skipped
 
@@ -81,7 +81,6 @@ ODD: dict[str, Callable[[], object]] = {
 }
 
 LOOKS: dict[str, Callable[[Any], object]] = {
-    "walk": lambda obj: heap.read_heap(),
     "storages": lambda obj: tensors.storage_sizes(),
     "large": lambda obj: large.large_objects(1000, 100),
     "holders": lambda obj: find_holders([obj], deadline_s=0.5),

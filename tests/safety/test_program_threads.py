@@ -14,11 +14,10 @@ import pytest
 
 from phaseprof.native.extension import extension
 from phaseprof.native.places import read_places
-from phaseprof.probes import arrays, census, heap, large, sizes
+from phaseprof.probes import arrays, census, large, sizes
 from phaseprof.probes.holders import find_holders
 
 LOOKS: dict[str, Callable[[], object]] = {
-    "walk": lambda: heap.read_heap(strings=True, min_length=2),
     "census": census.count_types,
     "watched": lambda: census.watched_counts([Sample, tuple, list]),
     "arrays": arrays.array_buffers,
@@ -132,7 +131,7 @@ def test_a_generator_that_looks_may_feed_a_tuple() -> None:
     def items() -> Iterator[int]:
         for number in range(30):
             if number % 10 == 0:
-                heap.read_heap()
+                arrays.array_buffers()
                 census.count_types()
                 find_holders([Sample.kept], deadline_s=0.2)
             yield number
@@ -145,7 +144,7 @@ def test_many_threads_at_once_feel_nothing() -> None:
     for worker in workers:
         worker.start()
     try:
-        heap.read_heap(min_length=2)
+        arrays.array_buffers()
         census.count_types()
     finally:
         for worker in workers:
