@@ -25,6 +25,9 @@ class Record:
     def __init__(self):
         self.data = [0] * 50
 
+class Entry(Record):
+    pass
+
 class Holder:
     pass
 
@@ -45,6 +48,7 @@ def act(text):
 
 profiler = phaseprof.Profiler(sys.argv[1], budget=None, on_violation=act)
 profiler.watch(Record, expected=0)
+profiler.watch(Entry, expected=0)
 profiler.track("broken", getter)
 profiler.track("tables", lambda: tables)
 for turn in range(14):
@@ -54,7 +58,7 @@ for turn in range(14):
             holder.__dict__[secret].append(Record())
             bound.keywords[secret].append(Record())
             globals()[secret].append(Record())
-        numbered[4111111111111111][("Ada Lovelace, patient 7", 3)].append(Record())
+        numbered[4111111111111111][("Ada Lovelace, patient 7", 3)].append(Entry())
         names.history.append([Record() for _ in range(3)])
         tables[SECRETS[0]].append(SECRETS[4] * 100_000)
 try:
