@@ -38,9 +38,12 @@ demo: $(VENV)/.test
 test: $(VENV)/.test $(VENV)/.all
 	@status=0; $(MAKE) --no-print-directory test-base || status=1; $(MAKE) --no-print-directory test-torch || status=1; exit $$status
 
-# What puts the native pass under load needs no torch: the base suites run it, on this Python, too.
+# What needs no torch and takes long, the base suites run.
+IN_BASE := $(addprefix --ignore=tests/,native/test_trust.py test_pytest_plugin.py safety/test_liars.py \
+	safety/test_interrupts.py safety/test_lost_recordings.py)
+
 test-torch: $(VENV)/.test $(VENV)/.all
-	$(BIN)/python $(PYTEST) --ignore=tests/native/test_trust.py $(ARGS)
+	$(BIN)/python $(PYTEST) $(IN_BASE) $(ARGS)
 
 test-base:
 	sh .ci/test-base $(PYTEST) $(ARGS)

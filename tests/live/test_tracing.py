@@ -245,6 +245,8 @@ def test_where_it_would_not_be_safe_it_is_left_out_and_said(tmp_path: Path) -> N
 class Grown(PlaceWatch):
     """One place that has grown, which one look of a millisecond reads."""
 
+    leaves_unexplained = False
+
     def __init__(self) -> None:
         self.grown = {7: fmt.Place(["module m.kept (list, 9)"], "list", 1, 1 << 20, 0, [("Episode", 9, 1 << 20)], [])}
         self.grown_libraries = False
