@@ -44,9 +44,10 @@ FIRST_COST_IN_C = {"tracked": 10, "watched": 30, "types": 45}
 USUAL_HEAP = 200_000
 # A census of all types is made at distances that grow with the run, so that their number is small.
 TYPES_NEXT = 2.0
-# Probes that take milliseconds, and how often they are read under a budget while descriptors do not rise: children and
-# segments come with some.
+# Probes that take milliseconds, and how often they are read under a budget while none of what they count is seen to rise,
+# nor descriptors, which children and segments come with.
 SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
+COME_WITH = ("descriptors", "shm_segments", "shm_user_segments")
 # Of the budget, the parts that all of these together may take, each slow probe, looks through the series, and folding.
 CONSTANT_PART, SLOW_PART, SUSPICION_PART, FOLDING_PART = 0.25, 0.05, 0.1, 0.05
 # While the memory of children rises, which nothing else shows: a part so many times as large.
@@ -349,7 +350,7 @@ class Inspector:
         with self._budget.spending("counters"):
             for probe in [probe for probe in self._probes if probe.name not in SLOW]:
                 figures.update(self._figures_of(probe))
-        rises = self.suspects.rises("descriptors") or self.suspects.children_rise()
+        rises = any(map(self.suspects.rises, COME_WITH)) or self.suspects.children_rise()
         is_due = self._budget.share is None or generation % SLOW_EVERY == 0 or rises
         for probe in [probe for probe in self._probes if probe.name in SLOW]:
             if is_due and self._has_time_for(probe.name):
