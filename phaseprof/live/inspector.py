@@ -44,8 +44,8 @@ FIRST_COST_IN_C = {"tracked": 10, "watched": 30, "types": 45}
 USUAL_HEAP = 200_000
 # A census of all types is made at distances that grow with the run, so that their number is small.
 TYPES_NEXT = 2.0
-# Probes that take milliseconds, and how often they are read under a budget while nothing they count is seen to rise, nor
-# descriptors: children and segments come with some.
+# Probes that take milliseconds, and how often they are read under a budget while nothing they count is seen to rise,
+# nor descriptors: children and segments come with some.
 SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
 COME_WITH = ("descriptors", "shm_segments", "shm_user_segments")
 # Of the budget, the parts that all of these together may take, each slow probe, looks through the series, and folding.
