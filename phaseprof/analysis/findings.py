@@ -74,20 +74,11 @@ def _tracked(
             continue
         name = key.removeprefix("tracked/")
         finding = Finding(
-            judgement.verdict,
-            "container",
-            None,
-            name,
-            metric=key,
-            slope=judgement.slope,
-            slope_low=judgement.slope_low,
-            slope_high=judgement.slope_high,
-            **since(process, symptom),
-            confidence=judgement.confidence,
-            eta_s=horizon.seconds_left(judgement.slope),
-            advice=f"Look at what {name} accumulates.",
-            evidence=(symptom.evidence,),
-        )
+            judgement.verdict, "container", None, name, metric=key, slope=judgement.slope,
+            slope_low=judgement.slope_low, slope_high=judgement.slope_high, **since(process, symptom),
+            confidence=judgement.confidence, eta_s=horizon.seconds_left(judgement.slope),
+            advice=f"Look at what {name} accumulates.", evidence=(symptom.evidence,),
+        )  # fmt: skip
         rule = f" (rule: tracked size over {threshold_mb:g} MB a generation)"
         found.append(replace(finding, summary=summarise(finding, judgement.slope) + rule))
     return found

@@ -185,24 +185,22 @@ def _traced(read: _Reader, found: Sequence[object], homes: Sequence[int]) -> tup
     Returns:
         Position of an object in ``found`` to how many it stands for, and the frames of each.
     """
-    at_home, of_nodes = np.array(homes, np.uint64), node_frames(found)
+    at_home = np.array(homes, np.uint64)
     kept: dict[int, float] = {}
     traces: list[_Frames] = []
     for place in dict.fromkeys(homes):
         there = np.flatnonzero(at_home == place)
         # Steps by the golden ratio meet no rhythm of what lies there; numpy would import its own for chance.
         asked = there if len(there) <= _SAMPLED else there[np.arange(_SAMPLED) * _GOLDEN % len(there)]
-        seen = _seen(read, found, asked, of_nodes)
+        seen = _seen(read, found, asked)
         if len(seen) < _ENOUGH and len(asked) < len(there):
-            asked, seen = there, _seen(read, found, there, of_nodes)
+            asked, seen = there, _seen(read, found, there)
         kept.update(dict.fromkeys(seen, len(there) / len(asked)))
         traces += seen.values()
     return kept, traces
 
 
-def _seen(
-    read: _Reader, found: Sequence[object], asked: NDArray[np.int64], of_nodes: Mapping[int, _Frames]
-) -> dict[int, _Frames]:
+def _seen(read: _Reader, found: Sequence[object], asked: NDArray[np.int64]) -> dict[int, _Frames]:
     """Return the frames of those that were traced, and were not made by us; most were made earlier.
 
     Those of a tensor's node count whenever that was made, where the program has them written down.
@@ -210,11 +208,12 @@ def _seen(
     is_asked = np.zeros(len(found), np.bool_)
     is_asked[asked] = True
     # Whatever is made here is traced as well, which takes longer than to ask: no number and no tuple for each object.
-    traces = list(map(read, compress(found, is_asked.tolist())))
+    objects, positions = list(compress(found, is_asked.tolist())), np.flatnonzero(is_asked)
+    traces = list(map(read, objects))
     is_traced = [trace is not None for trace in traces]
-    positions = np.flatnonzero(is_asked)[np.array(is_traced, np.bool_)].tolist()
-    frames = dict(zip(positions, compress(traces, is_traced), strict=True))
-    frames |= {at: stack for at, stack in of_nodes.items() if is_asked[at] and at not in frames}
+    traced = positions[np.array(is_traced, np.bool_)].tolist()
+    of_nodes = {int(positions[n]): stack for n, stack in node_frames(objects).items()}
+    frames = of_nodes | dict(zip(traced, compress(traces, is_traced), strict=True))
     return {at: trace for at, trace in frames.items() if trace is not None and not _is_ours(trace)}
 
 
