@@ -389,6 +389,43 @@ def test_hostile_objects_in_the_heap(tmp_path: Path) -> None:
     assert process.series["generation end", "watched/Hostile"].values[-1] == 32
 
 
+@pytest.mark.parametrize("way", ["in C", "in Python"])
+def test_no_look_asks_a_module_for_what_it_has_freed(way: str) -> None:
+    """On Python 3.12 ``_asyncio`` shows such objects: to hold one would free it again, and no collection would end."""
+    run(
+        """
+        import asyncio, contextlib, gc, sys, _asyncio
+        from phaseprof.native.extension import passes_in_python
+        from phaseprof.native.places import members, read_places, resolve
+        from phaseprof.probes.arrays import array_buffers
+        from phaseprof.probes.census import count_types, instances
+        from phaseprof.probes.holders import find_holders
+        from phaseprof.probes.large import large_objects
+        from phaseprof.probes.sizes import deep_size
+        async def wait():
+            loop = asyncio.get_running_loop()
+            async def one():
+                future = loop.create_future()
+                loop.call_soon(future.set_result, 1)
+                await future
+            await asyncio.gather(*[one() for _ in range(20)])
+        asyncio.run(wait())
+        with passes_in_python() if sys.argv[1] == "in Python" else contextlib.nullcontext():
+            for _ in range(2):
+                table = read_places()
+                assert resolve(table.place)
+                deep_size(_asyncio)
+                large_objects(min_bytes=1000)
+                find_holders([asyncio.sleep])
+                array_buffers()
+                count_types()
+                instances([type(sys)])
+                gc.collect()
+        """,
+        way,
+    )
+
+
 def test_recording_from_a_signal_handler(tmp_path: Path) -> None:
     run(
         """

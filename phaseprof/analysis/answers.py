@@ -27,7 +27,9 @@ Answer = Literal["leak", "filling", "no leak", "too short", "not judged"]
 # Of the generations of a run, the share that the readings of one counter must span for a word about the whole.
 LOOKED_AT = 0.5
 # Counters that decide by themselves, beside memory.
-HANDLES = ("children", "children_grown_bytes", "threads", "shm_segments", "descriptors")
+HANDLES = (
+    "children", "children_grown_bytes", "children_private_bytes", "threads", "shm_segments", "descriptors",
+)  # fmt: skip
 # Private memory of the process, the better witness first.
 RESIDENT = ("anonymous_bytes", "rss_bytes")
 

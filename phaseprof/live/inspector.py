@@ -51,7 +51,9 @@ COME_WITH = ("descriptors", "shm_segments", "shm_user_segments")
 # Of the budget, the parts that all of these together may take, each slow probe, looks through the series, and folding.
 CONSTANT_PART, SLOW_PART, SUSPICION_PART, FOLDING_PART = 0.25, 0.05, 0.1, 0.05
 # While the memory of children rises, which nothing else shows: a part so many times as large.
-OF_CHILDREN = 6
+OF_CHILDREN = 8
+# As though so much time had passed before the first generation: each is read then, and what it costs is known.
+SLOW_CREDIT_NS = 20_000_000_000
 # The jobs whose cost says how often a generation's end is read: all that are done whatever is under suspicion.
 CONSTANT = RECORDING - {"points", "sampling"}
 # What readings may take before any wall time has passed: the first fourteen or so are read one by one, at 1.5 ms, since
@@ -115,7 +117,7 @@ class Inspector:
         self._sizes = TrackedSizes(tracked, recorder.note)
         self._references = References()
         self._n_skipped = len(skipped())
-        self._last_read = dict.fromkeys(SLOW, self._clock())
+        self._last_read = dict.fromkeys(SLOW, self._clock() - SLOW_CREDIT_NS)
         self._next_at = self._suspect_at = self._folding_ns = 0
         self._folded_at = self._clock()
         self._cost_at = self._clock() + FIRST_COST_NS
@@ -471,7 +473,7 @@ class Inspector:
                 self.places.finish(generation, look)
             if self._watches.entries and look.admits("holders", 0):
                 self._ask_for_holders(look.left_s)
-            figures = self._tensor_figures(look, n_objects)
+            figures = {**self._tensor_figures(look, n_objects), **self._children_at_the_end(generation)}
             free = self.suspects.series("malloc_free_bytes")
             figures |= {} if is_asked else try_trim(self._probes, free, look)
         if figures:
@@ -486,6 +488,14 @@ class Inspector:
             return {}
         found = tensor_categories()
         return {f"tensors/{on}/{kind}_bytes": float(n) for on, kinds in found.items() for kind, n in kinds.items()}
+
+    def _children_at_the_end(self, generation: int) -> Mapping[str, float]:
+        """The memory of children once more, if it is some generations since and as many of them live."""
+        before = self.suspects.series("children")
+        if before is None or not before.last or before.generations[-1] >= generation:
+            return {}
+        figures = next((self._figures_of(probe) for probe in list(self._probes) if probe.name == "children"), {})
+        return figures if figures.get("children") == before.last else {}
 
     def _ask_for_holders(self, limit_s: float) -> None:
         """Ask who holds the watched classes that are too many, or grow."""

@@ -25,6 +25,9 @@ COUNTERS = {
     "children_private_bytes": 256.0, "children_grown_bytes": 256.0, "shm_bytes": 256.0, "shm_resident_bytes": 256.0,
     "shm_segments": 0.0, "shm_user_segments": 0.0,
 }  # fmt: skip
+# What is read at boundaries in place of a counter that takes milliseconds there.  It need not come to as much: a phase
+# whose change does not fit the rise of the counter is not told.
+FOLLOWED_BY = {"children_private_bytes": "children_faulted_bytes"}
 # Counters of things that objects come with.
 COUNTED = ("children", "threads", "shm_segments", "descriptors")
 # What children must take more than at first to be read more often.
@@ -104,7 +107,7 @@ class Suspects:
             generation: ordinal of the current one.
         """
         for metric, least in COUNTERS.items():
-            reader = self.reader_of(metric)
+            reader = self.reader_of(FOLLOWED_BY.get(metric, metric))
             if reader is None or not self._escalation.wants(metric, generation):
                 continue
             if suspicion.rise(self.series(metric)) > least:

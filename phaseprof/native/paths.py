@@ -64,6 +64,8 @@ def _capacity(obj: object) -> int | None:
     """The capacity that an object's attributes declare; no dict is made of them."""
     if obj is None or reading.is_one_of(obj, reading.CONTAINER_BASES) or type(obj) is types.FrameType:
         return None
+    if reading.is_unsafe(obj):  # a module declares no capacity
+        return None
     if not holds_attributes(type(obj)) or not is_understood():
         return capacity_among(reading.slots(obj))
     referents = gc.get_referents(obj)
@@ -86,7 +88,8 @@ def _link(root: Root, parent: object, child: object, *, is_first: bool) -> tuple
     in_cpp = link_name(parent, child) if is_tensor(parent) else ""
     if in_cpp.startswith("."):
         return "attribute", in_cpp[1:]
-    ordinal = next((i for i, r in enumerate(gc.get_referents(parent), 1) if r is child), 0)
+    shown = [] if reading.is_unsafe(parent) else gc.get_referents(parent)
+    ordinal = next((i for i, r in enumerate(shown, 1) if r is child), 0)
     return "referent", str(ordinal) if ordinal else ""
 
 

@@ -1,39 +1,51 @@
-"""How much the workers of a program have grown: exact, and cheap enough for each generation."""
+"""How much the workers of a program have grown, and how many pages they touched: cheap enough for each generation."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.interrupts import raise_the_programs
-from phaseprof.probes.children import list_descendants
+from phaseprof.probes.children import list_descendants, read_name_state_faults
 from phaseprof.probes.protocol import Closable, CostClass
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 # Readings between two listings of the children: with the threads of torch a listing takes ten times a reading.
 _LISTED_EVERY = 4
 _RESIDENT, _SHARED = 1, 2
+
+
+class _Taken(NamedTuple):
+    """Bytes of anonymous memory that a child holds, and of pages that it has touched since it began."""
+
+    anonymous: int = 0
+    faulted: int = 0
+
+
 # In place of what a child took at first: it was not read yet, or it is another program.
-_NEW, _OTHER = -1, -2
+_NEW, _OTHER = _Taken(-1), _Taken(-2)
 
 
 class ChildGrowthProbe(Closable):
-    """Add up by how much the anonymous memory of living workers has grown since each was first seen.
+    """Add up by how much the anonymous memory of living workers has grown, and what they touched, since each was seen.
 
     Workers are the children that run this process's interpreter, forked or spawned.  What other programs need, such as
     the servers of a cluster, rises for reasons of their own.
 
-    Metric: ``children_grown_bytes``.  A forked child begins with all that its parent had, which is no growth of its
+    Metrics: ``children_grown_bytes``.  A forked child begins with all that its parent had, which is no growth of its
     own; pages that become its own because somebody writes to them are in its anonymous memory already, so what rises
-    here was allocated by a child.  Of a child that ended nothing is left in the sum.
+    here was allocated by a child.  ``children_faulted_bytes``: pages that they touched first or wrote to anew, whether
+    they kept them or not: no measure of growth, but where pages become their own, it tells at once in which phase.  Of
+    a child that ended nothing is left in the sums.
 
     Traps: a child that grew before it was first seen, in the first generations perhaps, seems smaller.  Pages swapped
     out leave the sum.
 
-    Cost: 10 us for each child, and every fourth time a listing of 10 us for each thread of this process (two shared AMD
+    Cost: 25 us for each child, and every fourth time a listing of 10 us for each thread of this process (two shared AMD
     EPYC cores, Python 3.11).
-    Source: ``/proc/PID/statm``, ``/proc/PID/exe``, ``/proc/PID/task/TID/children``.
+    Source: ``/proc/PID/statm``, ``/proc/PID/stat``, ``/proc/PID/exe``, ``/proc/PID/task/TID/children``.
 
     Raises:
         ProbeUnavailable: no ``/proc``.
@@ -43,7 +55,7 @@ class ChildGrowthProbe(Closable):
     cost = CostClass.GENERATION
 
     def __init__(self) -> None:
-        self._first: dict[int, int] = {}
+        self._first: dict[int, _Taken] = {}
         self._n_readings = 0
         self._program = _program("self")
         _anonymous_bytes("self")
@@ -54,19 +66,24 @@ class ChildGrowthProbe(Closable):
         if self._n_readings % _LISTED_EVERY == 0:
             self._first = {pid: self._first.get(pid, _NEW) for pid in list_descendants()}
         self._n_readings += 1
-        return {"children_grown_bytes": sum(self._grown_bytes(pid) for pid in list(self._first))}
+        grown = [self._grown(pid) for pid in list(self._first)]
+        return {
+            "children_grown_bytes": sum(one.anonymous for one in grown),
+            "children_faulted_bytes": sum(one.faulted for one in grown),
+        }
 
-    def _grown_bytes(self, pid: int) -> int:
-        if self._first[pid] == _OTHER:
-            return 0
+    def _grown(self, pid: int) -> _Taken:
+        if self._first[pid] is _OTHER:
+            return _Taken()
         try:
-            now = _anonymous_bytes(str(pid))
+            now = _Taken(_anonymous_bytes(str(pid)), (read_name_state_faults(pid)[2] or 0) * _PAGE_BYTES)
         except ProbeUnavailable:  # it has ended
             del self._first[pid]
-            return 0
-        if self._first[pid] == _NEW:
+            return _Taken()
+        if self._first[pid] is _NEW:
             self._first[pid] = now if _program(str(pid)) == self._program else _OTHER
-        return now - self._first[pid] if self._first[pid] >= 0 else 0
+        first = self._first[pid]
+        return _Taken() if first is _OTHER else _Taken(now.anonymous - first.anonymous, now.faulted - first.faulted)
 
 
 def _program(process: str) -> str:

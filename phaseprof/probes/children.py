@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from types import MappingProxyType
 
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.interrupts import raise_the_programs
@@ -15,7 +16,6 @@ _ZOMBIE = b"Z"
 # Fields of /proc/PID/stat, from the state letter on.
 _MINOR_FAULTS, _MAJOR_FAULTS = 7, 9
 _PRIVATE = re.compile(rb"^Private_(?:Clean|Dirty|Hugetlb):\s+(\d+) kB", re.M)
-_PSS = re.compile(rb"^Pss:\s+(\d+) kB", re.M)
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,16 @@ class ChildMemory:
         pid: its process id.
         name: its command name, at most 15 characters.
         private_bytes: resident memory that no other process maps (USS); ``None`` where it may not be read.
-        pss_bytes: private memory and its share of what it maps together with others; ``None`` where it may not be read.
         n_faults: pages that it has touched first or written to anew, since it began; ``None`` where that is not known.
     """
 
     pid: int
     name: str
     private_bytes: int | None
-    pss_bytes: int | None
     n_faults: int | None = None
+
+
+_NOTHING: Mapping[int, ChildMemory] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -54,17 +55,19 @@ class ChildrenProbe(Closable):
     """Count child processes, children of children included, and add up their private memory.
 
     Metrics: ``children``, the living; ``zombie_children``, ended and not waited for, which hold a table entry and no
-    memory; ``children_private_bytes`` and ``children_pss_bytes``, sums over the living, absent if one of them may not
-    be read, since a partial sum would look like a fall.
+    memory; ``children_private_bytes``, a sum over the living, absent if one of them may not be read, since a partial
+    sum would look like a fall.
 
     Traps: resident memory summed over processes counts shared pages once for each, so a forked worker seems to hold all
     that its parent does; its private memory rises as either side writes (reference counts are writes). What rises while
-    the child has not touched a page was written by the parent, and is left out of the private sum. Pages swapped out
-    leave both sums. A child whose own parent has ended belongs to another process and is not seen. Python starts a
-    resource tracker of its own with the first shared segment or pool: one child more, and no leak.
+    the child has not touched a page was written by the parent, and is left out of the sum; of such a child what was
+    read last is told again, even if it has given memory back since. Pages swapped out leave the sum. A child whose own
+    parent has ended belongs to another process and is not seen. Python starts a resource tracker of its own with the
+    first shared segment or pool: one child more, and no leak.
 
-    Cost: 15-30 us without children, then for each child 0.2 ms (small) to 4 ms (with torch), by the number of its
-    mappings, while its page faults wait (two shared AMD EPYC cores, Python 3.11).
+    Cost: 15-30 us without children, 15 us for each that has touched no page since the last reading, and for each other
+    0.2 ms (small) to 7 ms (200 MiB resident), by its pages, while its page faults wait (two shared AMD EPYC cores,
+    Python 3.11).
     Source: ``/proc/PID/task/TID/children`` and ``/proc/PID/smaps_rollup``, otherwise psutil.
 
     Raises:
@@ -75,31 +78,23 @@ class ChildrenProbe(Closable):
     cost = CostClass.GENERATION
 
     def __init__(self) -> None:
-        # By pid: faults and private bytes, as read last.
-        self._last: dict[int, tuple[int, int]] = {}
+        self._last: dict[int, ChildMemory] = {}
         self.read()
 
     def read(self) -> Mapping[str, int]:
         """Count the children and add up their memory; see the class for metrics, errors and cost."""
         self._require_open("the child processes")
-        children = describe_children()
-        living = tuple(map(self._of_its_own, children.living))
-        self._last = {
-            child.pid: (child.n_faults, child.private_bytes)
-            for child in living if child.n_faults is not None and child.private_bytes is not None
-        }  # fmt: skip
-        return sum_children(replace(children, living=living))
-
-    def _of_its_own(self, child: ChildMemory) -> ChildMemory:
-        """A child that has touched no page since the last reading has not made more of them its own."""
-        n_faults, private_bytes = self._last.get(child.pid, (None, 0))
-        if child.private_bytes is None or n_faults is None or child.n_faults != n_faults:
-            return child
-        return replace(child, private_bytes=min(private_bytes, child.private_bytes))
+        children = describe_children(self._last)
+        self._last = {child.pid: child for child in children.living}
+        return sum_children(children)
 
 
-def describe_children() -> Children:
+def describe_children(before: Mapping[int, ChildMemory] = _NOTHING) -> Children:
     """Look at each child process of this one; see ``ChildrenProbe`` for traps and cost.
+
+    Args:
+        before: by process id what was read last; a child that has touched no page since then is not weighed again, as
+            it has not made more of them its own.
 
     Raises:
         ProbeUnavailable: neither ``/proc`` nor psutil tells the children.
@@ -107,24 +102,21 @@ def describe_children() -> Children:
     living: list[ChildMemory] = []
     zombies: list[int] = []
     for pid in list_descendants():
-        name, state, n_faults = _name_state_faults(pid)
+        name, state, n_faults = read_name_state_faults(pid)
         if state == _ZOMBIE:
             zombies.append(pid)
         elif state:
-            living.append(ChildMemory(pid, name, *_private_and_pss(pid), n_faults))
+            last = before.get(pid)
+            rests = last is not None and last.n_faults is not None and last.n_faults == n_faults
+            living.append(last if last is not None and rests else ChildMemory(pid, name, _private_bytes(pid), n_faults))
     return Children(tuple(living), tuple(zombies))
 
 
 def sum_children(children: Children) -> dict[str, int]:
     """Add up children to the metrics of ``ChildrenProbe``; a sum with an unreadable part is absent."""
     figures = {"children": len(children.living), "zombie_children": len(children.zombies)}
-    private = [child.private_bytes for child in children.living]
-    pss = [child.pss_bytes for child in children.living]
-    for metric, parts in (("children_private_bytes", private), ("children_pss_bytes", pss)):
-        known = [part for part in parts if part is not None]
-        if len(known) == len(parts):
-            figures[metric] = sum(known)
-    return figures
+    known = [child.private_bytes for child in children.living if child.private_bytes is not None]
+    return figures | ({"children_private_bytes": sum(known)} if len(known) == len(children.living) else {})
 
 
 def list_descendants() -> list[int]:
@@ -174,7 +166,7 @@ def _descendants_from_psutil() -> list[int]:
         raise ProbeUnavailable(f"cannot list child processes: {error}") from error
 
 
-def _name_state_faults(pid: int) -> tuple[str, bytes, int | None]:
+def read_name_state_faults(pid: int) -> tuple[str, bytes, int | None]:
     """Return command name, state letter and number of page faults; no state if the process has ended."""
     try:
         # The name stands in parentheses and may hold any character, closing parentheses too.
@@ -198,28 +190,26 @@ def _name_and_state_from_psutil(pid: int) -> tuple[str, bytes]:
         return "", b""
 
 
-def _private_and_pss(pid: int) -> tuple[int | None, int | None]:
+def _private_bytes(pid: int) -> int | None:
     try:
         rollup = _read_file(f"/proc/{pid}/smaps_rollup")
     except OSError as error:
         raise_the_programs(error)
-        return _private_and_pss_from_psutil(pid)
-    pss = _PSS.search(rollup)
-    if pss is None:
-        # A process between its end and its parent's wait has no mappings left to report.
-        return None, None
-    return sum(map(int, _PRIVATE.findall(rollup))) * 1024, int(pss[1]) * 1024
+        return _private_bytes_from_psutil(pid)
+    parts = _PRIVATE.findall(rollup)
+    # A process between its end and its parent's wait has no mappings left to report.
+    return sum(map(int, parts)) * 1024 if parts else None
 
 
-def _private_and_pss_from_psutil(pid: int) -> tuple[int | None, int | None]:
+def _private_bytes_from_psutil(pid: int) -> int | None:
     import psutil
 
     try:
-        memory = psutil.Process(pid).memory_full_info()
+        uss: int | None = getattr(psutil.Process(pid).memory_full_info(), "uss", None)
+        return uss
     except (psutil.Error, OSError) as error:
         raise_the_programs(error)
-        return None, None
-    return getattr(memory, "uss", None), getattr(memory, "pss", None)
+        return None
 
 
 def _read_file(path: str) -> bytes:

@@ -14,6 +14,7 @@ from phaseprof.native.looking import Action
 from phaseprof.probes import arrays as array_probe
 from phaseprof.probes import own, tensors, walk
 from phaseprof.probes.held import held_where_needed
+from phaseprof.probes.holding.reading import is_unsafe
 from phaseprof.probes.typeids import TypeFilter
 from phaseprof.probes.typeinfo import c_sizeof, header_bytes, type_name
 from phaseprof.probes.uninterrupted import referrers
@@ -193,7 +194,7 @@ def _holders_in_python(wanted: frozenset[int], kept: list[object]) -> list[tuple
         return [
             (held, type(referrer), id(referrer))
             for referrer in referring
-            if referrer is not kept
+            if referrer is not kept and not is_unsafe(referrer)
             for held in wanted.intersection(map(id, gc.get_referents(referrer)))
         ]
     finally:

@@ -47,7 +47,7 @@ _WORDS = {
     "children": "Child processes",
     "zombie_children": "Zombie child processes (ended, not waited for)",
     "children_private_bytes": "Private memory of child processes",
-    "children_pss_bytes": "Memory of child processes, shared pages in parts (PSS)",
+    "children_faulted_bytes": "Pages touched by worker processes",
     "children_grown_bytes": "Growth of child processes",
     "shm_bytes": "Shared memory",
     "shm_resident_bytes": "Shared memory, resident",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -42,16 +45,19 @@ def go_on(process: subprocess.Popen[bytes]) -> None:
 
 
 def test_without_children_nothing_has_grown() -> None:
-    assert run_in_child(lambda: ChildGrowthProbe().read()) == {"children_grown_bytes": 0}
+    assert run_in_child(lambda: ChildGrowthProbe().read()) == {"children_grown_bytes": 0, "children_faulted_bytes": 0}
 
 
 def test_what_a_worker_allocates_is_its_growth(worker: subprocess.Popen[bytes]) -> None:
     probe = ChildGrowthProbe()
-    before = probe.read()["children_grown_bytes"]
+    before = probe.read()
 
     go_on(worker)
 
-    assert probe.read()["children_grown_bytes"] - before == pytest.approx(SIZE, abs=MIB)
+    after = probe.read()
+    assert after["children_grown_bytes"] - before["children_grown_bytes"] == pytest.approx(SIZE, abs=MIB)
+    # A large page is touched at once.
+    assert MIB <= after["children_faulted_bytes"] - before["children_faulted_bytes"] <= SIZE + 8 * MIB
 
 
 def test_what_a_forked_child_came_with_is_none() -> None:
@@ -67,6 +73,36 @@ def test_what_a_forked_child_came_with_is_none() -> None:
         during = [probe.read()["children_grown_bytes"] for _ in range(6)]
 
     assert max(during) - before < MIB
+
+
+def test_pages_that_a_worker_makes_its_own_are_touched() -> None:
+    with mmap.mmap(-1, SIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as block:
+        block.write(bytes(SIZE))
+        start, done = os.pipe(), os.pipe()
+
+        def write_when_told() -> None:
+            os.read(start[0], 1)
+            for page in range(0, SIZE, mmap.PAGESIZE):
+                block[page] = 1
+            os.write(done[1], b"x")
+
+        pid = os.fork()
+        if pid == 0:
+            write_when_told()
+            signal.pause()
+        try:
+            probe = ChildGrowthProbe()
+            before = probe.read()["children_faulted_bytes"]
+            os.write(start[1], b"x")
+            os.read(done[0], 1)
+            after = probe.read()["children_faulted_bytes"]
+        finally:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            for end in (*start, *done):
+                os.close(end)
+
+    assert SIZE <= after - before <= SIZE + 8 * MIB
 
 
 def test_of_a_worker_that_ended_nothing_is_left(worker: subprocess.Popen[bytes]) -> None:

@@ -9,6 +9,7 @@ import resource
 import pytest
 from in_child import run_in_child, waiting_children
 
+from phaseprof.probes import children
 from phaseprof.probes.children import ChildMemory, Children, ChildrenProbe, describe_children, sum_children
 from phaseprof.units import MIB
 
@@ -28,7 +29,7 @@ def resident_bytes(pid: int) -> int:
 
 def test_no_children_is_a_measured_zero() -> None:
     assert run_in_child(lambda: ChildrenProbe().read()) == {
-        "children": 0, "zombie_children": 0, "children_private_bytes": 0, "children_pss_bytes": 0,
+        "children": 0, "zombie_children": 0, "children_private_bytes": 0,
     }  # fmt: skip
 
 
@@ -92,6 +93,14 @@ def test_pages_that_the_parent_writes_are_no_growth_of_a_child_that_rests() -> N
     assert after <= before
 
 
+def test_a_child_that_has_touched_no_page_is_not_weighed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    with waiting_children(1, private_block):
+        probe = ChildrenProbe()
+        monkeypatch.setattr(children, "_private_bytes", pytest.fail)
+
+        assert probe.read()["children_private_bytes"] > SIZE
+
+
 def test_private_memory_is_told_for_each_child() -> None:
     with waiting_children(1, private_block) as big, waiting_children(1, lambda: None):
         by_pid = {child.pid: child.private_bytes for child in describe_children().living}
@@ -112,13 +121,13 @@ def test_a_zombie_is_counted_apart_and_weighs_nothing() -> None:
         return figures
 
     assert run_in_child(read_beside_a_zombie) == {
-        "children": 0, "zombie_children": 1, "children_private_bytes": 0, "children_pss_bytes": 0,
+        "children": 0, "zombie_children": 1, "children_private_bytes": 0,
     }  # fmt: skip
 
 
 def test_a_sum_with_an_unreadable_part_is_absent() -> None:
-    readable = ChildMemory(7, "worker", private_bytes=5, pss_bytes=6)
-    unreadable = ChildMemory(8, "sudo", private_bytes=None, pss_bytes=None)
+    readable = ChildMemory(7, "worker", private_bytes=5)
+    unreadable = ChildMemory(8, "sudo", private_bytes=None)
 
     assert sum_children(Children((readable, unreadable), ())) == {"children": 2, "zombie_children": 0}
 
@@ -132,5 +141,4 @@ def test_psutil_agrees_about_each_child() -> None:
         name = psutil.Process(pids[0]).name()
 
     assert ours.private_bytes == pytest.approx(theirs.uss, abs=MIB)
-    assert ours.pss_bytes == pytest.approx(theirs.pss, abs=MIB)
     assert name.startswith(ours.name)
