@@ -211,7 +211,7 @@ def test_threads_record_side_by_side(tmp_path: Path) -> None:
 
 
 def test_a_rotated_recording_is_one_run(tmp_path: Path) -> None:
-    profiler = Profiler(str(tmp_path), max_file_mb=0.003)
+    profiler = Profiler(str(tmp_path), max_file_mb=0.003, budget=None)
 
     for turn in range(30):
         with profiler.generation(turn), profiler.phase("train"):
