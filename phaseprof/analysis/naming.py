@@ -164,9 +164,7 @@ def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = No
     """
     is_log = known_as == "log"
     what, is_plural = _name_subject(finding, None if is_log else known_as)
-    begun = _BORN.get(finding.kind, "filled" if _is_one_container(finding) else "created")
-    begun = "" if finding.kind == "fragmentation" else f" {begun}"  # what was freed there, nobody knows
-    where = f"{begun} {phase_words(finding.phase)}" if finding.phase else ""
+    where = f"{_begun(finding)} {phase_words(finding.phase)}" if finding.phase else ""
     rate = _rate_text(finding, bytes_slope)
     since = f" since generation {finding.since_generation}" if finding.since_generation is not None else ""
     eta = f"; memory runs out in about {format_estimate(finding.eta_s)}" if finding.eta_s is not None else ""
@@ -174,6 +172,15 @@ def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = No
         where = f" {phase_words(finding.phase)}" if finding.phase else ""
         return f"Memory grows{where}{rate}{since}; what holds it was not examined (budget){eta}"
     return f"{what}{where} {_VERBS['log' if is_log else finding.verdict][is_plural]}{rate}{since}{eta}"
+
+
+def _begun(finding: Finding) -> str:
+    """Say what happened to it in its phase: to be read after its name."""
+    if finding.kind == "fragmentation":  # what was freed there, nobody knows
+        return ""
+    if finding.kind == "children" and finding.slope_unit.startswith("bytes/"):  # it grows in children that were there
+        return " allocated"
+    return " " + _BORN.get(finding.kind, "filled" if _is_one_container(finding) else "created")
 
 
 def phase_words(phase: str) -> str:

@@ -105,7 +105,7 @@ NODES = {"metric": "graph_nodes", "slope": 2464.0, "slope_unit": "nodes/generati
         ("descriptors", "socket", {}, "File descriptors of socket objects opened in train leak: +16 objects "),
         ("children", "Process", counted("children"), "Child processes started in train leak: +1 "),
         ("children", "Popen", counted("children"), "Child processes of Popen objects started in "),
-        ("children", None, counted("children_private_bytes"), "Memory of child processes"),
+        ("children", None, counted("children_private_bytes"), "Memory of child processes allocated in train leaks"),
         ("threads", "Thread", counted("threads", 3), "Threads started in train leak: +3 "),
         ("shared memory", "SharedMemory", counted("shm_segments"), "Shared-memory segments created in train leak"),
         ("shared memory", "Tensor", counted("shm_segments"), "Shared-memory segments of tensors created in "),
