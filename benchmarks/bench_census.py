@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 import objgraph
 
-from phaseprof.probes import arrays, census
+from phaseprof.probes import census
 
 N_OBJECTS, N_OBJECTS_QUICK = 1_000_000, 200_000
 N_CLASSES = 20
@@ -98,20 +98,6 @@ def _per_object(found: dict[str, object], n_tracked: int) -> dict[str, object]:
     return {"ns_per_object": ns, "most": most_ns * n_tracked / 1e9, "note": note}
 
 
-def own_rows(quick: bool) -> list[dict[str, object]]:
-    """Measure what no peer does: the shared walk with its parts, in nanoseconds an object."""
-    held = make_heap(N_OBJECTS_QUICK if quick else N_OBJECTS, make_classes())
-    try:
-        n_tracked = len(gc.get_objects())
-        actions = {
-            "gc.get_objects() itself": lambda: len(gc.get_objects()),
-            "array_buffers": arrays.array_buffers,
-        }
-        return [{"name": name, "ns_per_object": best_of(a, 5) / n_tracked * 1e9} for name, a in actions.items()]
-    finally:
-        held.clear()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true")
@@ -123,8 +109,6 @@ def main() -> None:
             f"{found['peer_name']:34} {found['peer'] * 1e3:10.1f} ms   "
             f"{found['ratio']:6.1f}x (bound {found['bound']}x, {met})"
         )
-    for found in own_rows(quick):
-        print(f"{found['name']:34} {found['ns_per_object']:6.1f} ns/object")
 
 
 if __name__ == "__main__":

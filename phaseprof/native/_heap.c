@@ -1137,12 +1137,6 @@ read_clock(clockid_t clock)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static double
-now(void)
-{
-    return read_clock(CLOCK_MONOTONIC);
-}
-
 static void
 walk_free(Walk *walk)
 {
@@ -3725,12 +3719,12 @@ heap_local_values(PyObject *self, PyObject *frame)
 /* Looks: at what the collector tracks, and at what it does not track behind that, in no order and by no path. */
 
 /* What is done with the objects of one exact type. */
-enum { IS_ADDED_UP = 1, IS_RECORDED = 2, IS_HANDED_OUT = 4, IS_ARRAY = 8, IS_DETAILED = 16, HAS_LENGTH = 32, LEADS_ON = 64 };
+enum { IS_COUNTED = 1, IS_RECORDED = 2, IS_HANDED_OUT = 4, IS_ARRAY = 8, IS_DETAILED = 16, HAS_LENGTH = 32, LEADS_ON = 64 };
 
 typedef struct {
     PyTypeObject *type;
     uint8_t action;
-    int64_t n, bytes;
+    int64_t n;
     Kind kind;
 } Interest;
 
@@ -3751,7 +3745,7 @@ typedef struct {
 } Sized; /* an object whose own bytes are asked for when all were met */
 
 typedef struct {
-    int64_t owner, bytes, viewed, is_met, address, span;
+    int64_t owner, bytes, address, span;
     PyObject *widest;
 } Owner; /* of the memory of arrays */
 
@@ -3763,8 +3757,8 @@ typedef struct {
     Types types;
     PyObject *nothing;
     int elsize_at, flags_at;
-    int goes_deep, shows_keys, has_wanted, failed, is_partial;
-    Set skipped, seen, wanted;
+    int goes_deep, shows_keys, failed;
+    Set skipped, seen;
     PyObject *ring[RING];
     unsigned ring_at, ring_used;
     Objects pending, foreign, structured, handed;
@@ -3775,9 +3769,8 @@ typedef struct {
     Owner *owners;
     size_t n_owners, owners_room;
     Map owner_of;
-    uint64_t n_arrays, n_done;
-    Py_ssize_t min_length, min_bytes;
-    double end;
+    uint64_t n_arrays;
+    Py_ssize_t min_bytes;
 } Look;
 
 static void
@@ -3787,7 +3780,6 @@ look_free(Look *look)
     free(look->met);
     set_free(&look->skipped);
     set_free(&look->seen);
-    set_free(&look->wanted);
     FREE_ROOM(look->pending.objects, look->pending.room);
     FREE_ROOM(look->foreign.objects, look->foreign.room);
     FREE_ROOM(look->structured.objects, look->structured.room);
@@ -3902,13 +3894,9 @@ length_of(const Interest *interest, PyObject *object)
 }
 
 static void
-add_size(Look *look, Interest *interest, PyObject *object, Py_ssize_t bytes)
+record(Look *look, const Interest *interest, PyObject *object, Py_ssize_t bytes)
 {
-    if (interest->action & IS_ADDED_UP) {
-        interest->n++;
-        interest->bytes += bytes;
-    }
-    if (interest->action & IS_RECORDED && bytes + interest->kind.header >= look->min_bytes) {
+    if (bytes + interest->kind.header >= look->min_bytes) {
         if (make_room(&look->records, look->n_records, &look->records_room, sizeof(Recorded)) < 0) {
             look->failed = 1;
             return;
@@ -3922,10 +3910,9 @@ add_size(Look *look, Interest *interest, PyObject *object, Py_ssize_t bytes)
 #define HEAD_AT_MOST 128
 
 static void
-measure_later(Look *look, Interest *interest, PyObject *object)
+measure_later(Look *look, const Interest *interest, PyObject *object)
 {
-    if (interest->type == &PyUnicode_Type && !(interest->action & IS_ADDED_UP) &&
-        4 * PyUnicode_GET_LENGTH(object) + HEAD_AT_MOST < look->min_bytes) {
+    if (interest->type == &PyUnicode_Type && 4 * PyUnicode_GET_LENGTH(object) + HEAD_AT_MOST < look->min_bytes) {
         return;
     }
     if (make_room(&look->sized, look->n_sized, &look->sized_room, sizeof(Sized)) < 0) {
@@ -3936,19 +3923,14 @@ measure_later(Look *look, Interest *interest, PyObject *object)
 }
 
 static void
-measure_now(Look *look, Interest *interest, PyObject *object)
+measure_now(Look *look, const Interest *interest, PyObject *object)
 {
-    if (interest->action & IS_RECORDED && !(interest->action & IS_ADDED_UP) &&
-        (length_of(interest, object) < look->min_length ||
-         (look->has_wanted && !set_has(&look->wanted, (uintptr_t)object)))) {
-        return;
-    }
     Py_ssize_t bytes = plain_bytes(&interest->kind, object);
     if (bytes < 0) {
         measure_later(look, interest, object);
     }
     else {
-        add_size(look, interest, object, bytes);
+        record(look, interest, object, bytes);
     }
 }
 
@@ -3957,9 +3939,9 @@ static void
 measure_rest(Look *look)
 {
     for (size_t i = 0; i < look->n_sized && !look->failed; i++) {
-        Interest *interest = &look->interests[look->sized[i].interest];
+        const Interest *interest = &look->interests[look->sized[i].interest];
         PyObject *object = look->sized[i].object;
-        add_size(look, interest, object, asked_bytes(&interest->kind, object));
+        record(look, interest, object, asked_bytes(&interest->kind, object));
     }
 }
 
@@ -4038,7 +4020,7 @@ owner_at(Look *look, PyObject *owner)
 }
 
 static void
-look_at_array(Look *look, const Interest *interest, PyObject *array)
+look_at_array(Look *look, PyObject *array)
 {
     PyObject *last = array, *base;
     while ((base = FIELD(PyObject *, last, ARRAY_BASE)) != NULL && is_looked_at_as_array(look, base)) {
@@ -4053,16 +4035,7 @@ look_at_array(Look *look, const Interest *interest, PyObject *array)
     if (owner == NULL) {
         return;
     }
-    if (interest->action & IS_HANDED_OUT && look->has_wanted && set_has(&look->wanted, (uintptr_t)last)) {
-        keep(look, &look->handed, array);
-    }
     int64_t span = last == array ? owner->bytes : array_bytes(look, array);
-    if (last == array) {
-        owner->is_met = 1;
-    }
-    else {
-        owner->viewed += span;
-    }
     if (span > owner->span) {
         owner->span = span;
         owner->widest = array;
@@ -4076,15 +4049,15 @@ take_note(Look *look, Interest *interest, PyObject *object)
     if (set_has(&look->skipped, (uintptr_t)object)) {
         return;
     }
-    if (interest->action & (IS_ADDED_UP | IS_RECORDED)) {
+    interest->n++;
+    if (interest->action & IS_RECORDED) {
         measure_now(look, interest, object);
     }
-    if (interest->action & IS_HANDED_OUT && !is_unfinished(object) &&
-        (!look->has_wanted || (!(interest->action & IS_ARRAY) && set_has(&look->wanted, (uintptr_t)object)))) {
+    if (interest->action & IS_HANDED_OUT && !is_unfinished(object)) {
         keep(look, &look->handed, object);
     }
     if (interest->action & IS_ARRAY) {
-        look_at_array(look, interest, object);
+        look_at_array(look, object);
     }
 }
 
@@ -4184,7 +4157,7 @@ look_at_tracked(void *arg, PyObject *object)
     if (met->interest && look->interests[met->interest - 1].action != LEADS_ON) {
         take_note(look, &look->interests[met->interest - 1], object);
     }
-    if (look->goes_deep && !look->is_partial) {
+    if (look->goes_deep) {
         if (is_module) { /* what C keeps in a module's state is not safe to ask for */
             look_ahead(look, PyModule_GetDict(object));
         }
@@ -4193,9 +4166,6 @@ look_at_tracked(void *arg, PyObject *object)
         }
         if (UNLIKELY(look->pending.n > RING)) {
             look_behind_pending(look);
-        }
-        if (++look->n_done % CLOCK_EVERY == 0 && look->end != 0 && now() > look->end) {
-            look->is_partial = 1;
         }
     }
 }
@@ -4221,7 +4191,7 @@ look_at_locals(Look *look, PyObject *folders)
 }
 
 static int
-look_make(Look *look, PyObject *types, const Py_buffer *actions, const Py_buffer *skip, const Py_buffer *wanted)
+look_make(Look *look, PyObject *types, const Py_buffer *actions, const Py_buffer *skip)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(types);
     look->mask = (1 << 12) - 1;
@@ -4229,8 +4199,7 @@ look_make(Look *look, PyObject *types, const Py_buffer *actions, const Py_buffer
     look->interests = calloc((size_t)n + 2, sizeof(Interest));
     look->nothing = PyTuple_New(0);
     if (look->met == NULL || look->interests == NULL || look->nothing == NULL || set_make(&look->skipped) < 0 ||
-        set_make(&look->seen) < 0 || set_make(&look->wanted) < 0 ||
-        map_make(&look->owner_of, 1 << 6) < 0) {
+        set_make(&look->seen) < 0 || map_make(&look->owner_of, 1 << 6) < 0) {
         return -1;
     }
     look->types = (Types){.deque = &PyList_Type, .ordered_dict = &PyDict_Type, .default_dict = &PyDict_Type,
@@ -4247,13 +4216,6 @@ look_make(Look *look, PyObject *types, const Py_buffer *actions, const Py_buffer
     const uint64_t *at = skip->buf;
     for (Py_ssize_t i = 0; i < skip->len / 8; i++) {
         if (set_add(&look->skipped, (uintptr_t)at[i]) < 0) {
-            return -1;
-        }
-    }
-    look->has_wanted = wanted->buf != NULL;
-    at = wanted->buf;
-    for (Py_ssize_t i = 0; look->has_wanted && i < wanted->len / 8; i++) {
-        if (set_add(&look->wanted, (uintptr_t)at[i]) < 0) {
             return -1;
         }
     }
@@ -4316,12 +4278,11 @@ list_details(const Look *look, int are_wanted)
 }
 
 static PyObject *
-sums_of(const Look *look, Py_ssize_t n)
+counts_of(const Look *look, Py_ssize_t n)
 {
     PyObject *list = PyList_New(0);
     for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
-        const Interest *interest = &look->interests[i];
-        append(&list, Py_BuildValue("(LL)", (long long)interest->n, (long long)interest->bytes));
+        append(&list, PyLong_FromLongLong(look->interests[i].n));
     }
     return list;
 }
@@ -4338,7 +4299,7 @@ answer_look(Look *look, Py_ssize_t n_types, int are_details_wanted)
     PyObject *parts[] = {
         list_details(look, are_details_wanted),
         list_tally(look),
-        sums_of(look, n_types),
+        counts_of(look, n_types),
         bytes_of(look->records, look->n_records * sizeof(Recorded)),
         bytes_of(look->owners, look->n_owners * sizeof(Owner)),
         list_objects(&look->foreign),
@@ -4346,7 +4307,7 @@ answer_look(Look *look, Py_ssize_t n_types, int are_details_wanted)
         list_objects(&look->handed),
     };
     size_t n = sizeof parts / sizeof *parts;
-    PyObject *answer = PyTuple_New((Py_ssize_t)n + 2);
+    PyObject *answer = PyTuple_New((Py_ssize_t)n + 1);
     int is_whole = answer != NULL;
     for (size_t i = 0; i < n; i++) {
         is_whole = is_whole && parts[i] != NULL;
@@ -4359,7 +4320,6 @@ answer_look(Look *look, Py_ssize_t n_types, int are_details_wanted)
     }
     if (answer != NULL) {
         PyTuple_SET_ITEM(answer, (Py_ssize_t)n, PyLong_FromUnsignedLongLong(look->n_arrays));
-        PyTuple_SET_ITEM(answer, (Py_ssize_t)n + 1, PyBool_FromLong(look->is_partial));
     }
     for (size_t i = 0; i <= look->mask; i++) {
         Py_XDECREF((PyObject *)look->met[i].type);
@@ -4371,8 +4331,8 @@ answer_look(Look *look, Py_ssize_t n_types, int are_details_wanted)
 }
 
 PyDoc_STRVAR(look_doc,
-             "look(types, ours, actions, dtype_layout, skip, wanted, starts, folders, trusted, goes_deep, shows_keys,\n"
-             "     min_length, min_bytes, limit_s)\n--\n\n"
+             "look(types, ours, actions, dtype_layout, skip, starts, folders, trusted, goes_deep, shows_keys,\n"
+             "     min_bytes)\n--\n\n"
              "Look at what is tracked, and behind it; see looking.py, which calls it.");
 
 static void
@@ -4388,15 +4348,12 @@ static PyObject *
 heap_look(PyObject *self, PyObject *args)
 {
     PyObject *types, *ours, *starts, *folders, *trusted, *answer = NULL;
-    Py_buffer actions, skip, wanted;
+    Py_buffer actions, skip;
     Look look = {0};
     Generation *generations;
-    double limit_s;
-    wanted.obj = NULL;
-    if (!PyArg_ParseTuple(args, "O!O!y*(ii)y*z*O!O!O!ppnnd", &PyTuple_Type, &types, &PyTuple_Type, &ours, &actions, &look.elsize_at,
-                          &look.flags_at, &skip, &wanted, &PyList_Type, &starts, &PyTuple_Type, &folders,
-                          &PyTuple_Type, &trusted, &look.goes_deep, &look.shows_keys, &look.min_length,
-                          &look.min_bytes, &limit_s)) {
+    if (!PyArg_ParseTuple(args, "O!O!y*(ii)y*O!O!O!ppn", &PyTuple_Type, &types, &PyTuple_Type, &ours, &actions,
+                          &look.elsize_at, &look.flags_at, &skip, &PyList_Type, &starts, &PyTuple_Type, &folders,
+                          &PyTuple_Type, &trusted, &look.goes_deep, &look.shows_keys, &look.min_bytes)) {
         return NULL;
     }
     Py_ssize_t n_types = PyTuple_GET_SIZE(types);
@@ -4414,13 +4371,12 @@ heap_look(PyObject *self, PyObject *args)
     if (find_generations(&generations) < 0) {
         goto done;
     }
-    if (look_make(&look, types, &actions, &skip, &wanted) < 0) {
+    if (look_make(&look, types, &actions, &skip) < 0) {
         PyErr_NoMemory();
         goto done;
     }
-    look.end = limit_s > 0 ? now() + limit_s : 0;
     each_tracked_ahead(generations, look_at_tracked, &look);
-    if (look.goes_deep && !look.is_partial) {
+    if (look.goes_deep) {
         for (Py_ssize_t i = 0; i < PyList_GET_SIZE(starts); i++) {
             look_ahead(&look, PyList_GET_ITEM(starts, i));
         }
@@ -4445,9 +4401,6 @@ done:
     }
     PyBuffer_Release(&actions);
     PyBuffer_Release(&skip);
-    if (wanted.obj != NULL) {
-        PyBuffer_Release(&wanted);
-    }
     return answer;
 }
 
@@ -4999,7 +4952,7 @@ static PyMethodDef methods[] = {
 };
 
 /* To be raised, here and in extension.py, with each change of what a function takes or returns. */
-#define INTERFACE 6
+#define INTERFACE 7
 
 static int
 fill_module(PyObject *module)

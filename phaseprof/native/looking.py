@@ -12,7 +12,7 @@ from itertools import chain, starmap
 from typing import NamedTuple, cast
 
 from phaseprof.native.array_layout import array_type, dtype_layout
-from phaseprof.native.extension import addresses, extension, limit_or_none
+from phaseprof.native.extension import addresses, extension
 from phaseprof.native.kinds import TRUSTED
 from phaseprof.probes import own
 from phaseprof.probes.array_items import array_items
@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _N_GENERATIONS = 3
-_RECORD, _OWNER = struct.Struct("4q"), struct.Struct("7q")
+_RECORD, _OWNER = struct.Struct("4q"), struct.Struct("5q")
 # Arrays of records may hold arrays of records in turn.
 _MOST_LOOKS = 4
 
@@ -41,7 +41,7 @@ _MOST_LOOKS = 4
 class Action(IntFlag):
     """What is done with the objects of one exact type."""
 
-    ADD_UP = 1
+    COUNT = 1
     RECORD = 2
     HAND_OUT = 4
     ARRAY = 8
@@ -64,15 +64,11 @@ class Owner(NamedTuple):
     Attributes:
         id: of that array.
         bytes: its size.
-        viewed: bytes that views of it span, added up.
-        is_met: a container holds the array itself, and not only views.
         address: of its first item.
     """
 
     id: int
     bytes: int
-    viewed: int
-    is_met: int
     address: int
 
 
@@ -92,25 +88,23 @@ class Look(NamedTuple):
 
     Attributes:
         tally: number of tracked objects of each exact type, without what the look made itself.
-        sums: number and bytes of the objects of each type for which ``ADD_UP`` was asked, in the order of the types.
+        counts: number of the objects of each type, in the order of the types.
         records: what was recorded.
         owners: memory of arrays that own it.
         details: of buffers of at least the least size.
         foreign: arrays that stand on memory of what is no array; the caller drops them.
         handed: what was asked for; the caller drops it at once.
         n_arrays: arrays, views as well.
-        is_partial: the time was over before all was looked at.
     """
 
     tally: list[tuple[type, int]]
-    sums: list[tuple[int, int]]
+    counts: list[int]
     records: list[Record]
     owners: list[Owner]
     details: list[Detail]
     foreign: list[object]
     handed: list[object]
     n_arrays: int
-    is_partial: bool
 
 
 def is_available() -> bool:
@@ -122,25 +116,19 @@ def look(
     wanted: Mapping[Action, Sequence[type]],
     *,
     skip: Collection[int] = (),
-    only: Collection[int] | None = None,
     is_deep: bool = True,
     shows_keys: bool = False,
-    min_length: int = 0,
     min_bytes: int = 0,
-    limit_s: float | None = None,
 ) -> Look | None:
     """Look at all that the collector tracks, and by the way at what it does not track behind that.
 
     Args:
         wanted: what is done -> with the objects of which exact types; a type may be there more than once.
         skip: ids of objects with which nothing is done.
-        only: record and hand out these ids only; of arrays those that stand on memory of these ids.
         is_deep: go to what is not tracked, through tuples, dicts and arrays that are not tracked, and running
             functions' locals.
         shows_keys: go to keys of dicts that are all text, too.
-        min_length: shortest object to record.
         min_bytes: smallest object to record, its header included.
-        limit_s: end after this many seconds; the tracked objects are looked at all the same.
 
     Returns:
         ``None`` where there is no extension, or numpy lays out arrays otherwise than is known.
@@ -154,10 +142,9 @@ def look(
     arrays = _array_types() if is_deep else []
     classes = (*chain.from_iterable(wanted.values()), *arrays)
     actions = b"".join(bytes([action]) * len(group) for action, group in ((*wanted.items(), (Action.ARRAY, arrays))))
-    ids = None if only is None else addresses(only)
-    limits = (is_deep, shows_keys, min_length, min_bytes, limit_or_none(limit_s))
+    limits = (is_deep, shows_keys, min_bytes)
     starts: list[object] = []
-    inputs = (actions, layout, addresses(skip), ids, starts, own.FOLDERS, TRUSTED, *limits)
+    inputs = (actions, layout, addresses(skip), starts, own.FOLDERS, TRUSTED, *limits)
     ours = (wanted, *wanted.values(), skip, arrays, classes, limits, starts, inputs)
     try:
         for _ in range(_MOST_LOOKS):
@@ -223,17 +210,16 @@ def hidden_parents(ids: Iterable[int]) -> list[tuple[object, object]] | None:
 
 
 def _read(answer: tuple[object, ...], classes: Sequence[type]) -> Look:
-    details, tally, sums, records, owners, foreign, _, handed, n_arrays, is_partial = answer
+    details, tally, counts, records, owners, foreign, _, handed, n_arrays = answer
     return Look(
         tally=cast("list[tuple[type, int]]", tally),
-        sums=cast("list[tuple[int, int]]", sums),
+        counts=cast("list[int]", counts),
         records=[Record(classes[kind], *rest) for kind, *rest in _RECORD.iter_unpack(cast("bytes", records))],
-        owners=[Owner(*columns[:5]) for columns in _OWNER.iter_unpack(cast("bytes", owners))],
+        owners=[Owner(*columns[:3]) for columns in _OWNER.iter_unpack(cast("bytes", owners))],
         details=list(starmap(Detail, cast("list[tuple[int, int, type, object, tuple[int, ...], int]]", details))),
         foreign=cast("list[object]", foreign),
         handed=cast("list[object]", handed),
         n_arrays=cast("int", n_arrays),
-        is_partial=cast("bool", is_partial),
     )
 
 

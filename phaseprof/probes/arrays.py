@@ -1,4 +1,4 @@
-"""Live numpy buffers, each counted once however many views look at it.
+"""Live numpy arrays, and who owns the memory that they look at.
 
 numpy arrays are not known to the collector: they are reached through the containers that hold them.
 """
@@ -10,7 +10,6 @@ import mmap
 import sys
 from array import array
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from phaseprof.native import looking
@@ -22,7 +21,7 @@ from phaseprof.probes.uninterrupted import uninterrupted
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["ArrayCensus", "Buffer", "PinnedViews", "array_buffers", "census_arrays", "pinned_views"]
+__all__ = ["Buffer", "BufferLocator", "buffer_addresses", "collect_arrays", "count_arrays", "owner_addresses"]
 
 # Below this a buffer counted twice does not matter, and asking for its address costs more than it is worth.
 _MIN_SHARED_BYTES = 1024
@@ -42,76 +41,10 @@ class Buffer(NamedTuple):
     is_array: bool
 
 
-@dataclass(frozen=True)
-class PinnedViews:
-    """Memory that is held only through views much smaller than what they keep alive.
-
-    Attributes:
-        n_buffers: buffers that no container holds as such, only views of them.
-        buffer_bytes: their sizes added up.
-        view_bytes: what the views themselves span, each buffer's at most its size.
-    """
-
-    n_buffers: int = 0
-    buffer_bytes: int = 0
-    view_bytes: int = 0
-
-
-@dataclass(frozen=True)
-class ArrayCensus:
-    """All buffers found in one walk.
-
-    Attributes:
-        buffers: owner id -> bytes.
-        pinned: the buffers that only small views keep alive.
-    """
-
-    buffers: dict[int, int] = field(default_factory=dict)
-    pinned: PinnedViews = field(default_factory=PinnedViews)
-
-
-def array_buffers() -> dict[int, int]:
-    """Return id of the owning object -> bytes for every live numpy buffer, each once.
-
-    Views count as what they look at. Memory that belongs to a torch storage is left to the storages, and a file's
-    mapping is not counted. Object arrays are followed into their items. Empty where the program has no numpy.
-
-    Cost: in C about 50 ns for each object in the heap, in Python 300 and 0.3 µs for each array.
-    """
-    return census_arrays().buffers
-
-
-def pinned_views(*, max_share: float = 0.5) -> PinnedViews:
-    """Add up the buffers that are held only through views spanning at most ``max_share`` of them.
-
-    Cost: that of ``array_buffers``.
-    """
-    return census_arrays(max_share=max_share).pinned
-
-
-def census_arrays(*, max_share: float = 0.5) -> ArrayCensus:
-    """Walk the heap once for every buffer and for what is pinned by views. Cost: that of ``array_buffers``."""
-    if "numpy" not in sys.modules:
-        return ArrayCensus()
-    found = looking.look({})
-    return _census_in_python(max_share) if found is None else summarise_look(found, max_share=max_share)
-
-
-@uninterrupted
-def _census_in_python(max_share: float) -> ArrayCensus:
-    arrays: list[np.ndarray] = []
-    with walk.Tracked() as tracked:
-        try:
-            arrays = collect_arrays(tracked, walk.reach(tracked, wanted=walk.array_types()))
-            return summarise(arrays, max_share=max_share)
-        finally:
-            arrays.clear()
-
-
 def count_arrays() -> int:
     """Count the live numpy arrays, views as well, without our own; 0 where the program has no numpy.
 
-    Cost: that of ``array_buffers``.
+    Cost: in C about 50 ns for each object in the heap, in Python 300.
     """
     if "numpy" not in sys.modules:
         return 0
@@ -139,44 +72,6 @@ def collect_arrays(tracked: walk.Tracked, reached: list[object]) -> list[np.ndar
     found = tracked.pick(walk.array_types())
     found += TypeFilter(walk.array_types()).pick(reached)
     return cast("list[np.ndarray]", found)
-
-
-def summarise(arrays: Iterable[np.ndarray], *, max_share: float = 0.5) -> ArrayCensus:
-    """Find each array's buffer and add them up, each once; our own are left out."""
-    return _summarise(arrays, (), max_share)
-
-
-def summarise_look(found: looking.Look, *, max_share: float = 0.5) -> ArrayCensus:
-    """Add up the buffers that a look in C found, each once; our own are left out.  Drops the arrays of the look."""
-    try:
-        return _summarise(cast("list[np.ndarray]", found.foreign), found.owners, max_share)
-    finally:
-        found.foreign.clear()
-
-
-def _summarise(arrays: Iterable[np.ndarray], owners: Iterable[looking.Owner], max_share: float) -> ArrayCensus:
-    locate = BufferLocator()
-    ours = own.own_ids()
-    known = [owner for owner in owners if owner.id not in ours]
-    sizes = {owner.id: owner.bytes for owner in known}
-    viewed = {owner.id: owner.viewed for owner in known if owner.viewed or not owner.is_met}
-    held = {owner.id for owner in known if owner.is_met}
-    for array_ in arrays:
-        buffer = locate(array_)
-        if buffer is None or buffer.owner_id in ours:
-            continue
-        owner = buffer.owner_id
-        sizes[owner] = max(sizes.get(owner, 0), buffer.size_bytes)
-        if owner == id(array_):
-            held.add(owner)
-        else:
-            viewed[owner] = viewed.get(owner, 0) + locate.nbytes(array_)
-    return ArrayCensus(sizes, _pinned(sizes, viewed, held, max_share))
-
-
-def _pinned(sizes: dict[int, int], viewed: dict[int, int], held: set[int], max_share: float) -> PinnedViews:
-    pinned = [o for o, n in viewed.items() if o not in held and n <= max_share * sizes[o]]
-    return PinnedViews(len(pinned), sum(sizes[o] for o in pinned), sum(viewed[o] for o in pinned))
 
 
 def buffer_addresses(arrays: Iterable[np.ndarray]) -> frozenset[int]:

@@ -1,4 +1,4 @@
-"""Autograd graphs that stay alive: nodes, and bytes of the tensors they saved.
+"""Autograd graphs that stay alive: how many nodes they have, and what they hold.
 
 The collector sees nothing below a ``grad_fn``; what hangs there is walked over ``next_functions`` and the saved
 tensors, in a loop, never by recursion. Nothing is unpacked and no backward pass is run: saved tensors are read through
@@ -9,112 +9,30 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import time
 import types
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes.skipped import skip
-from phaseprof.probes.tensors import leaf_test, loaded_torch, plain_torch, storages_of
+from phaseprof.probes.tensors import leaf_test, loaded_torch, plain_torch
 from phaseprof.probes.typeinfo import mro, namespace
 from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
     import torch
 
-_CLOCK_EVERY = 256
 _GETTER_TYPES = (types.GetSetDescriptorType, types.MemberDescriptorType)
 
 
-@dataclass(frozen=True)
-class GraphReading:
-    """What hangs from some tensors.
-
-    Attributes:
-        nodes: unique autograd nodes, the accumulators of leaf tensors among them.
-        saved_bytes: bytes of the storages that the nodes saved, each once, without parameters and other leaves that
-            the graph only points to, and without the storages the caller left out.
-        truncated: the walk stopped at its limit; the figures are lower bounds.
-        hooked: saved tensors that were not looked at because saved-tensor hooks of the user's pack them.
-    """
-
-    nodes: int
-    saved_bytes: int
-    truncated: bool
-    hooked: int = 0
-
-
 @uninterrupted
-def walk_graph(
-    tensors: Sequence[torch.Tensor],
-    *,
-    max_nodes: int = 200_000,
-    deadline_s: float | None = None,
-    exclude_storages: Collection[int] = (),
-) -> GraphReading:
-    """Walk the graphs behind the given tensors, shared parts once.
-
-    Args:
-        tensors: tensors, with or without a ``grad_fn``.
-        max_nodes: nodes at most.
-        deadline_s: seconds at most.
-        exclude_storages: addresses of storages that were counted elsewhere (parameters, batches).
-
-    Returns:
-        The figures; zeros where torch was not imported.
-    Cost: see ``docs/benchmarks.md``; about 5 us a node, of which reading the saved tensors is half. A saved tensor that
-        had no Python object gets one, which lives as long as the graph; ``graph_sizes`` makes none.
-    """
-    walk = _Walk(max_nodes, deadline_s)
-    try:
-        with walk.switched_off():
-            for tensor in tensors:
-                walk.follow(tensor)
-            sizes = storages_of(walk.saved())
-        return GraphReading(
-            nodes=len(walk.nodes),
-            saved_bytes=sum(size for at, (size, _) in sizes.items() if at not in exclude_storages),
-            truncated=walk.truncated,
-            hooked=walk.hooked,
-        )
-    finally:
-        walk.clear()
-
-
-@uninterrupted
-def graph_sizes(tensors: Sequence[torch.Tensor], *, max_nodes: int = 20_000) -> list[int]:
-    """Return for each tensor how many nodes hang from it, at most ``max_nodes``; shared parts count for each.
-
-    A tensor whose graph gets longer with every generation (``total += loss``) shows here though no object is added.
-
-    Cost: about 1 us a node; saved tensors are not read.
-    """
-    sizes = []
-    for tensor in tensors:
-        walk = _Walk(max_nodes, None)
-        try:
-            with walk.switched_off():
-                walk.follow(tensor)
-            sizes.append(len(walk.nodes))
-        finally:
-            walk.clear()
-    return sizes
-
-
-@uninterrupted
-def count_nodes(
-    tensors: Sequence[torch.Tensor], *, max_nodes: int = 200_000, deadline_s: float | None = None
-) -> int:
+def count_nodes(tensors: Sequence[torch.Tensor], *, max_nodes: int) -> int:
     """Return how many nodes hang from all the tensors together, each once; at the limit ``max_nodes``.
 
-    Where ``deadline_s`` seconds are over before all were met, it is ``max_nodes`` as well: the number is not known.
-
     Cost: about 1 us a node; saved tensors are not read.
     """
-    walk = _Walk(max_nodes, deadline_s)
+    walk = _Walk(max_nodes)
     try:
         with walk.switched_off():
             for tensor in tensors:
@@ -155,7 +73,6 @@ def graph_holding(
     targets: Collection[int],
     *,
     max_nodes: int = 50_000,
-    deadline_s: float | None = None,
 ) -> dict[int, int]:
     """Find which tensor's graph keeps an object alive: one it saved, a leaf it points to, or a custom node itself.
 
@@ -163,12 +80,11 @@ def graph_holding(
         tensors: tensors that may have a ``grad_fn``; the first whose graph holds a target is told.
         targets: ``id()`` of the objects asked about.
         max_nodes: nodes at most, all graphs together.
-        deadline_s: seconds at most.
 
     Returns:
         Target id to the index of the tensor.
     """
-    walk = _Walk(max_nodes, deadline_s)
+    walk = _Walk(max_nodes)
     wanted = set(targets)
     found: dict[int, int] = {}
     try:
@@ -209,15 +125,13 @@ class _Getters:
 class _Walk:
     """One walk: the nodes met, held until ``clear`` so that their ids stay theirs (Python makes node objects anew)."""
 
-    def __init__(self, max_nodes: int, deadline_s: float | None) -> None:
+    def __init__(self, max_nodes: int) -> None:
         self._max_nodes = max_nodes
-        self._ends = None if deadline_s is None else time.monotonic() + deadline_s
         self._torch = _torch()
         self._seen: set[int] = set()
         self._getters: dict[type, _Getters] = {}
         self.nodes: list[object] = []
         self.truncated = False
-        self.hooked = 0
 
     def switched_off(self) -> contextlib.AbstractContextManager[None]:
         """Switch off the user's function and dispatch modes while tensors are read."""
@@ -240,7 +154,7 @@ class _Walk:
         at = len(self.nodes)
         self._add(first)
         while at < len(self.nodes):
-            if len(self.nodes) >= self._max_nodes or self._is_late(at):
+            if len(self.nodes) >= self._max_nodes:
                 self.truncated = True
                 return
             self._follow_node(self.nodes[at])
@@ -257,28 +171,12 @@ class _Walk:
         self._seen.add(id(node))
         self.nodes.append(node)
 
-    def _is_late(self, at: int) -> bool:
-        return self._ends is not None and at % _CLOCK_EVERY == 0 and time.monotonic() > self._ends
-
     def _of(self, node: object) -> _Getters:
         cls = type(node)
         getters = self._getters.get(cls)
         if getters is None:
             getters = self._getters[cls] = _Getters(cls)
         return getters
-
-    def saved(self) -> Iterator[torch.Tensor]:
-        """Yield what the nodes saved, one tensor after the other, leaves left out; stops at the deadline."""
-        assert self._torch is not None or not self.nodes
-        is_leaf = leaf_test(self._torch) if self._torch is not None else bool
-        wants = self._torch._C.TensorBase.requires_grad.__get__ if self._torch is not None else bool
-        for at, node in enumerate(self.nodes):
-            if self._is_late(at):
-                self.truncated = True
-                return
-            for tensor in self.saved_by(node):
-                if not (is_leaf(tensor) and wants(tensor)):
-                    yield tensor
 
     def saved_by(self, node: object) -> Iterator[torch.Tensor]:
         """Yield the tensors that one node saved, and those that a custom function put on its context."""
@@ -298,10 +196,8 @@ class _Walk:
 
     def _data(self, raw: object) -> Iterator[torch.Tensor]:
         saved = cast("torch._C._autograd.SavedTensor", raw)
-        if getattr(saved, "unpack_hook", None) is not None:
-            self.hooked += 1
-            return
-        data = saved.data if hasattr(saved, "data") else None
+        is_packed = getattr(saved, "unpack_hook", None) is not None
+        data = saved.data if not is_packed and hasattr(saved, "data") else None
         if data is not None and self._is_tensor(data):
             yield data
 

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TypeVar
 
 from phaseprof.native import counting, looking
 from phaseprof.native.looking import Action
@@ -26,15 +25,13 @@ from phaseprof.probes.typeinfo import (
     types_hash_plainly,
     with_subclasses,
 )
-from phaseprof.probes.uninterrupted import Source, pick, pick_values, referrers_of, uninterrupted
+from phaseprof.probes.uninterrupted import Source, pick, referrers_of, uninterrupted
 
-__all__ = ["count_type_names", "count_types", "instances", "object_ids", "type_name", "watched_counts"]
+__all__ = ["count_type_names", "count_types", "instances", "type_name", "watched_counts"]
 
 # Each reference met is compared with each class in turn: past this many a full census is cheaper (measured on
 # heaps of 0.2 and 1 million objects, Python 3.11).
 _MAX_REFERRER_CLASSES = 24
-
-Value = TypeVar("Value")
 
 
 def watched_counts(classes: Sequence[type]) -> dict[type, int]:
@@ -104,37 +101,20 @@ def collected_instances(classes: Sequence[type], *, young: bool = False) -> list
     return pick(_source(classes), classes)
 
 
-def object_ids(classes: Sequence[type]) -> dict[int, int]:
-    """Return the id of each live instance of the classes and their subclasses, with the size 0.
-
-    An id says "the same object" only while that object lives: ids are used again.
-    """
-    family = with_subclasses(classes)
-    collected = [cls for cls in family if is_collected(cls)]
-    hidden = [cls for cls in family if not is_collected(cls)]
-    looked = looking.look({Action.RECORD: family}, is_deep=bool(hidden))
-    if looked is not None:
-        looked.foreign.clear()
-        return dict.fromkeys((one.id for one in looked.records), 0)
-    ids = pick_values(_source(collected), collected, id)[0] if collected else []
-    return dict.fromkeys([*ids, *(_hidden_values(hidden, id) if hidden else ())], 0)
-
-
 def _count_hidden(classes: Sequence[type]) -> dict[int, int]:
     """Count the instances that the collector does not list, by the id of their type."""
-    looked = looking.look({Action.ADD_UP: classes})
+    looked = looking.look({Action.COUNT: classes})
     if looked is None:
-        return Counter(_hidden_values(classes, _id_of_type))
+        return _count_hidden_in_python(classes)
     looked.foreign.clear()
-    return {id(cls): n for cls, (n, _) in zip(classes, looked.sums, strict=False)}
+    return {id(cls): n for cls, n in zip(classes, looked.counts, strict=False)}
 
 
 @uninterrupted
-def _hidden_values(classes: Sequence[type], read: Callable[[object], Value]) -> list[Value]:
-    """Return what a C function says of the instances that the collector does not list."""
+def _count_hidden_in_python(classes: Sequence[type]) -> dict[int, int]:
     found = walk.find_untracked(classes)
     try:
-        return list(map(read, found))
+        return Counter(map(id, map(type, found)))
     finally:
         found.clear()
 
@@ -202,7 +182,3 @@ def _count_family(family: Sequence[type]) -> dict[int, int]:
     if hidden:
         counts.update(_count_hidden(hidden))
     return counts
-
-
-def _id_of_type(obj: object) -> int:
-    return id(type(obj))

@@ -82,7 +82,7 @@ def _find(min_bytes: int) -> list[_Candidate] | None:
                 if one.bytes + headers[one.cls] >= min_bytes
             ),
             *_detailed_arrays(found),
-            *_large_arrays(found.foreign, min_bytes),
+            *_large_arrays(found.foreign, min_bytes, known=frozenset(one.owner for one in found.details)),
             *_large_storages(
                 cast("list[torch.Tensor]", found.handed), min_bytes, array_probe.owner_addresses(found), []
             ),
@@ -138,16 +138,18 @@ def _large_plain(plain: list[object], min_bytes: int) -> list[_Candidate]:
     return found
 
 
-def _large_arrays(arrays: Iterable[object], min_bytes: int) -> list[_Candidate]:
-    """Choose for each large buffer the widest array over it that a container holds."""
+def _large_arrays(
+    arrays: Iterable[object], min_bytes: int, *, known: frozenset[int] = frozenset()
+) -> list[_Candidate]:
+    """Choose for each large buffer whose owner is not known the widest array over it that a container holds."""
     if "numpy" not in sys.modules:
         return []
     locate = array_probe.BufferLocator()
-    ours = own.own_ids()
+    left_out = own.own_ids() | known
     widest: dict[int, tuple[int, _Candidate]] = {}
     for array_ in arrays:
         buffer = locate(array_)
-        if buffer is None or buffer.size_bytes < min_bytes or buffer.owner_id in ours:
+        if buffer is None or buffer.size_bytes < min_bytes or buffer.owner_id in left_out:
             continue
         span = locate.nbytes(array_)
         if buffer.owner_id not in widest or span > widest[buffer.owner_id][0]:

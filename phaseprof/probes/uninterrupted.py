@@ -35,11 +35,9 @@ __all__ = [
     "in_one_call",
     "objects_but_tuples",
     "pick",
-    "pick_values",
     "referrers",
     "referrers_of",
     "sorted_out",
-    "types_of",
     "uninterrupted",
 ]
 
@@ -123,14 +121,6 @@ def referrers_of(targets: tuple[object, ...]) -> Source:
     return partial(next, starmap(gc.get_referrers, (targets,)))
 
 
-def types_of(source: Source) -> list[type]:
-    """Return the exact type of each object that a C function lists, such as ``gc.get_objects``.
-
-    Cost: 30 ns an object, 8 bytes each.
-    """
-    return sorted_out(source)[0]
-
-
 def pick(source: Source, wanted: Iterable[type]) -> list[Any]:
     """Return those objects of a list that have one of some exact types; the caller drops them.
 
@@ -144,34 +134,6 @@ def pick(source: Source, wanted: Iterable[type]) -> list[Any]:
     try:
         in_one_call(hands.fill("all", source), hands.make("chosen", hands.of_types("all", wanted)), hands.drop("all"))
         return hands["chosen"]
-    finally:
-        hands.clear()
-
-
-def pick_values(source: Source, wanted: Iterable[type], *reads: Callable[[Any], Any]) -> list[list[Any]]:
-    """Return what C functions such as ``id`` and ``len`` say of the objects of some exact types, and no object.
-
-    Args:
-        source: C function that returns a list of objects.
-        wanted: the types.
-        reads: the functions; one that raises ends the call with its exception.
-
-    Returns:
-        A list for each of the functions, all in the same order.
-    Cost: 60 ns an object of the list, and each function's own for each chosen one.
-    """
-    hands = _Hands()
-    names = [f"values {number}" for number in range(len(reads))]
-    readings = (hands.make(name, map(read, hands.read("chosen"))) for name, read in zip(names, reads, strict=True))
-    try:
-        in_one_call(
-            hands.fill("all", source),
-            hands.make("chosen", hands.of_types("all", wanted)),
-            hands.drop("all"),
-            *readings,
-            hands.drop("chosen"),
-        )
-        return [hands[name] for name in names]
     finally:
         hands.clear()
 

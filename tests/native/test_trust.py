@@ -135,8 +135,8 @@ def for_sizes(objects: list[object]) -> tuple[object, ...]:
 
 
 def for_a_look(cls: type) -> tuple[object, ...]:
-    classes, actions = (cls, str, dict), bytes([Action.HAND_OUT, Action.ADD_UP, Action.RECORD | Action.HAS_LENGTH])
-    return (classes, (), actions, (0, 0), b"", None, [], own.FOLDERS, ("builtins",), True, True, 0, 0, 0.0)
+    classes, actions = (cls, str, dict), bytes([Action.HAND_OUT, Action.COUNT, Action.RECORD | Action.HAS_LENGTH])
+    return (classes, (), actions, (0, 0), b"", [], own.FOLDERS, ("builtins",), True, True, 0)
 
 
 @pytest.mark.usefixtures("small_heap")

@@ -1,4 +1,4 @@
-"""Graphs that stay alive: nodes and saved bytes, and holders that only C++ knows."""
+"""Graphs that stay alive: their nodes, and holders that only C++ knows."""
 
 import gc
 import sys
@@ -10,9 +10,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from phaseprof.probes.autograd import graph_holding, graph_sizes, leaves_with_graph, walk_graph  # noqa: E402
+from phaseprof.probes.autograd import count_nodes, graph_holding, leaves_with_graph  # noqa: E402
 from phaseprof.probes.holders import find_holders  # noqa: E402
-from phaseprof.probes.tensors import storages_of  # noqa: E402
 
 MODULE = sys.modules[__name__]
 
@@ -47,88 +46,41 @@ class Doubled(torch.autograd.Function):
         return grad * 2
 
 
-class TestWalk:
-    def test_counts_nodes_and_saved_bytes(self, weight):
-        x = torch.randn(8, 16)
+class TestCount:
+    def test_every_node_counts_once(self, weight):
+        y = torch.tanh(torch.randn(8, 16) @ weight)
 
-        reading = walk_graph([torch.tanh(x @ weight)])
+        assert count_nodes([y, y], max_nodes=100) == 3  # tanh, matrix product, accumulator
 
-        assert reading.nodes == 3  # tanh, matrix product, accumulator
-        assert reading.saved_bytes == 2 * 8 * 16 * 4  # the input and the output
-
-    def test_each_storage_counts_once(self, weight):
-        y = weight.clone()
-
-        reading = walk_graph([(y * y).sum(), (y[:4] * y[4:8]).sum()])
-
-        assert reading.saved_bytes == 16 * 16 * 4
-
-    def test_parameters_are_not_saved_bytes(self, weight):
-        assert walk_graph([(weight * weight).sum()]).saved_bytes == 0
-
-    def test_shared_graphs_count_once(self, weight):
-        y = weight * 2
-
-        assert walk_graph([y, y]).nodes == walk_graph([y]).nodes == 2
-
-    def test_storages_to_leave_out(self, weight):
-        x = torch.randn(8, 16)
-        out = x @ weight
-
-        assert walk_graph([out], exclude_storages=storages_of([x])).saved_bytes == 0
-
-    def test_freed_graph_has_nodes_and_no_bytes(self, weight):
+    def test_freed_graph_has_nodes(self, weight):
         loss = torch.tanh(torch.randn(8, 16) @ weight).sum()
         loss.backward()
 
-        reading = walk_graph([loss])
+        assert count_nodes([loss], max_nodes=100) == 4
 
-        assert (reading.nodes, reading.saved_bytes) == (4, 0)
+    def test_growing_graph_shows_in_its_size(self, weight):
+        total, sizes = 0.0, []
+        for _ in range(3):
+            total = total + (weight * 2).sum()
+            sizes.append(count_nodes([total], max_nodes=100))
 
-    def test_custom_function_saves_on_its_context(self):
-        y = torch.randn(10, requires_grad=True).clone()
-
-        assert walk_graph([Doubled.apply(y)]).saved_bytes == 10 * 4 + 100 * 4
-
-    def test_hooks_on_saved_tensors_are_not_run(self, weight):
-        def unpack(packed):
-            raise AssertionError("user code ran")
-
-        y = weight * 1
-        with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, unpack):
-            loss = (y * y).sum()
-
-        assert walk_graph([loss]).hooked == 2
+        assert sizes == [4, 7, 10]
 
     def test_long_chain_needs_no_recursion(self, weight):
         total = weight.sum()
         for _ in range(5_000):
             total = total + 1.0
 
-        reading = walk_graph([total])
-
-        assert (reading.nodes, reading.truncated) == (5_002, False)
-
-    def test_limit_is_told(self, weight):
-        total = weight.sum()
-        for _ in range(50):
-            total = total + 1.0
-
-        reading = walk_graph([total], max_nodes=10)
-
-        assert reading.truncated
-        assert reading.nodes <= 11
-
-    def test_deadline_is_told(self, weight):
-        assert walk_graph([weight * 2], deadline_s=-1.0).truncated
+        assert count_nodes([total], max_nodes=10_000) == 5_002
+        assert count_nodes([total], max_nodes=10) == 10
 
     def test_tensors_without_a_graph(self):
-        assert walk_graph([torch.zeros(3)]).nodes == 0
+        assert count_nodes([torch.zeros(3)], max_nodes=100) == 0
 
     def test_nothing_is_held_afterwards(self, weight):
         y = torch.tanh(weight * 2)
         reference = weakref.ref(y)
-        walk_graph([y])
+        count_nodes([y], max_nodes=100)
 
         del y
 
@@ -137,39 +89,18 @@ class TestWalk:
     def test_nothing_is_changed(self, weight):
         loss = torch.tanh(torch.randn(8, 16) @ weight).sum()
 
-        walk_graph([loss])
+        count_nodes([loss], max_nodes=100)
         loss.backward()
 
         assert weight.grad is not None
 
+    def test_no_tensor_objects_are_made(self, weight):
+        out = torch.nn.functional.layer_norm(torch.tanh(torch.randn(4, 16) @ weight), (16,))
+        before = sum(1 for obj in gc.get_objects() if type(obj) is torch.Tensor)
 
-def test_growing_graph_shows_in_its_size(weight):
-    total, sizes = 0.0, []
-    for _ in range(3):
-        total = total + (weight * 2).sum()
-        sizes += graph_sizes([total])
+        count_nodes([out], max_nodes=100)
 
-    assert sizes == [4, 7, 10]
-
-
-def test_sizes_are_capped_each(weight):
-    total = weight.sum()
-    for _ in range(50):
-        total = total + 1.0
-
-    sizes = graph_sizes([total, weight * 2], max_nodes=10)
-
-    assert sizes[0] >= 10
-    assert sizes[1] == 2
-
-
-def test_sizes_make_no_tensor_objects(weight):
-    out = torch.nn.functional.layer_norm(torch.tanh(torch.randn(4, 16) @ weight), (16,))
-    before = sum(1 for obj in gc.get_objects() if type(obj) is torch.Tensor)
-
-    graph_sizes([out])
-
-    assert sum(1 for obj in gc.get_objects() if type(obj) is torch.Tensor) == before
+        assert sum(1 for obj in gc.get_objects() if type(obj) is torch.Tensor) == before
 
 
 def test_gradient_with_a_graph(weight):
@@ -185,6 +116,17 @@ def test_graph_that_holds_an_activation(weight):
     first, second = (weight * 2).sum(), (hidden * hidden).sum()
 
     assert graph_holding([first, second], {id(hidden)}) == {id(hidden): 1}
+
+
+def test_hooks_on_saved_tensors_are_not_run(weight):
+    def unpack(packed):
+        raise AssertionError("user code ran")
+
+    y = weight * 1
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: tensor, unpack):
+        loss = (y * y).sum()
+
+    assert graph_holding([loss], {id(y)}) == {}
 
 
 class TestHolders:

@@ -12,7 +12,7 @@ LOOKS: dict[str, Callable[[object], object]] = {
     "places": lambda obj: read_places({"object": obj}),
     "census": lambda obj: census.count_type_names(),
     "watched": lambda obj: census.counts_in_order([type(obj)]),
-    "arrays": lambda obj: arrays.census_arrays(),
+    "arrays": lambda obj: arrays.count_arrays(),
     "large": lambda obj: large.large_objects(4096, 50),
     "holders": lambda obj: find_holders([obj], deadline_s=0.5),
     "size": lambda obj: sizes.deep_size(obj),

@@ -62,7 +62,7 @@ def test_suspended_generators_are_read() -> None:
 LOOKS: dict[str, Callable[[], object]] = {
     "local values": lambda: local_values(here().f_back),
     "running locals": walk.running_locals,
-    "arrays": arrays.array_buffers,
+    "arrays": arrays.count_arrays,
     "holders": lambda: find_holders([[]]),
 }
 

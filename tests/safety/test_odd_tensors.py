@@ -81,11 +81,11 @@ ODD: dict[str, Callable[[], object]] = {
 }
 
 LOOKS: dict[str, Callable[[Any], object]] = {
-    "storages": lambda obj: tensors.storage_sizes(),
+    "storages": lambda obj: tensors.storages_of(tensors.live_tensors()),
     "large": lambda obj: large.large_objects(1000, 100),
     "holders": lambda obj: find_holders([obj], deadline_s=0.5),
     "size": lambda obj: sizes.deep_size(obj),
-    "graph": lambda obj: autograd.walk_graph(tensors.live_tensors()),
+    "graph": lambda obj: autograd.count_nodes(tensors.live_tensors(), max_nodes=1000),
     "leaves": lambda obj: autograd.leaves_with_graph(tensors.live_tensors()),
 }
 

@@ -20,7 +20,7 @@ from phaseprof.probes.holders import find_holders
 LOOKS: dict[str, Callable[[], object]] = {
     "census": census.count_types,
     "watched": lambda: census.watched_counts([Sample, tuple, list]),
-    "arrays": arrays.array_buffers,
+    "arrays": arrays.count_arrays,
     "large": lambda: large.large_objects(1 << 30),
     "holders": lambda: find_holders([Sample.kept], deadline_s=0.2),
     "sizes": lambda: sizes.deep_sizes({"kept": Sample.kept, "heap": HEAP}),
@@ -131,7 +131,7 @@ def test_a_generator_that_looks_may_feed_a_tuple() -> None:
     def items() -> Iterator[int]:
         for number in range(30):
             if number % 10 == 0:
-                arrays.array_buffers()
+                arrays.count_arrays()
                 census.count_types()
                 find_holders([Sample.kept], deadline_s=0.2)
             yield number
@@ -144,7 +144,7 @@ def test_many_threads_at_once_feel_nothing() -> None:
     for worker in workers:
         worker.start()
     try:
-        arrays.array_buffers()
+        arrays.count_arrays()
         census.count_types()
     finally:
         for worker in workers:
