@@ -32,13 +32,13 @@ class Limits:
     """The nearest limit on this process's memory.
 
     Attributes:
-        limit_bytes: where the run is killed or refused memory; ``None`` if no limit was found.
+        limit_bytes: where the run is killed or refused memory.
         source: which limit it is, in words, such as ``cgroup v2 memory.max``.
         used_bytes: what counts against it now, without page cache that the kernel would drop; ``None`` if unreadable.
         available_bytes: what is left, at least 0; ``None`` if unreadable.
     """
 
-    limit_bytes: int | None
+    limit_bytes: int
     source: str
     used_bytes: int | None
     available_bytes: int | None
@@ -141,10 +141,15 @@ class _AddressSpace:
 
 
 class LimitProbe:
-    """Read the nearest limit again and again, through descriptors kept open.
+    """Read the nearest limit again and again, through descriptors kept open: the one that will kill this process first.
 
-    Metrics: ``limit_bytes``, ``limit_used_bytes`` and ``limit_available_bytes`` of the limit with the least left (see
-    ``read_limits``), and ``host_available_bytes``.
+    Looked at are every level of the process's control group from its own folder up to the mount (v2 ``memory.max``,
+    v1 ``memory.limit_in_bytes``), ``RLIMIT_AS``, and the memory of the host; the one with the least left is nearest,
+    and of two alike the smaller. Page cache that the kernel drops before it kills (``inactive_file + active_file``)
+    does not count as used. Swap is left out: a process that swaps is lost to training long before it is killed.
+
+    Metrics: ``limit_bytes``, ``limit_used_bytes`` and ``limit_available_bytes`` of the nearest limit, and
+    ``host_available_bytes``.
 
     The files cost more than a boundary may, so readings closer together than ``min_interval_s`` repeat the last one.
     In a forked child the address-space limit is that of the child.
@@ -155,7 +160,8 @@ class LimitProbe:
         clock: monotonic seconds.
 
     Cost: 0.1 us within ``min_interval_s``, otherwise 14 us for the host alone and 10 us more for each limited level of
-    a control group (two shared AMD EPYC cores, Python 3.11). Source: see ``read_limits``.
+    a control group (two shared AMD EPYC cores, Python 3.11). Source: ``proc_pid_cgroup(5)``,
+    ``proc_pid_mountinfo(5)``, ``proc_meminfo(5)``, the kernel's cgroup documents.
 
     Raises:
         ProbeUnavailable: nothing limits this process, as far as can be read.
@@ -206,33 +212,6 @@ class LimitProbe:
             self._sources.pop().close()
 
 
-def read_limits(root: Path = Path("/")) -> Limits:
-    """Find the limit that will kill this process first.
-
-    Looked at are every level of the process's control group from its own folder up to the mount (v2 ``memory.max``,
-    v1 ``memory.limit_in_bytes``), ``RLIMIT_AS``, and the memory of the host; the one with the least left is nearest,
-    and of two alike the smaller. Page cache that the kernel drops before it kills (``inactive_file + active_file``)
-    does not count as used. Swap is left out: a process that swaps is lost to training long before it is killed.
-
-    Args:
-        root: folder that holds ``proc`` and ``sys``.
-
-    Returns:
-        The nearest limit; where none can be read, ``limit_bytes`` is ``None`` and ``source`` says so.
-
-    Cost: 0.3 ms (two shared AMD EPYC cores, Python 3.11).
-    Source: ``proc_pid_cgroup(5)``, ``proc_pid_mountinfo(5)``, ``proc_meminfo(5)``, the kernel's cgroup documents.
-    """
-    sources = _open_sources(root)
-    try:
-        return _nearest(_read_all(sources))
-    except ProbeUnavailable:
-        return Limits(None, "no limit found", None, None)
-    finally:
-        for source in sources:
-            source.close()
-
-
 def _open_sources(root: Path) -> list[_Source]:
     openers: list[Callable[[], _Source]] = [
         functools.partial(_CgroupLevel, folder, layout) for folder, layout in _cgroup_folders(root)
@@ -263,8 +242,8 @@ def _nearest(readings: list[Limits]) -> Limits:
 
 
 def _closeness(limits: Limits) -> tuple[int, int]:
-    limit = limits.limit_bytes or 0
-    return (limit if limits.available_bytes is None else limits.available_bytes, limit)
+    left = limits.available_bytes
+    return (limits.limit_bytes if left is None else left, limits.limit_bytes)
 
 
 def _figures(readings: list[Limits]) -> dict[str, int]:

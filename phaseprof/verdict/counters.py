@@ -83,12 +83,12 @@ def _judge(x: Floats, y: Floats, early: float) -> Outcome:
     rises = rise_indices(y)
     since = float(x[0] if len(rises) == 0 or rises[0] <= 1 else x[rises[0]])
     if len(rises) == 0:
-        return Outcome("stable", "flat", begin, limit=float(y[-1]))
+        return Outcome("stable", "flat", begin)
     if len(rises) < 3:
-        return Outcome("step", "step", begin, since, 0.5 ** len(rises), float(y[-1]))
+        return Outcome("step", "step", begin, since, 0.5 ** len(rises))
     longest = float(_waits(x, rises).max())
     if _stood_since(x, rises[-1]) > 2 * longest or _has_nearly_ended(x, y, rises):
-        return Outcome("plateau", "saturating", begin, since, 0.5 ** len(rises), float(y[-1]))
+        return Outcome("plateau", "saturating", begin, since, 0.5 ** len(rises))
     outcome = _judge_rising(x, y, Outcome("growing", "staircase", begin, since, 0.1), early)
     if outcome.verdict == "leak" and (_is_overdue(x, y, rises, longest) or _may_have_ended_unseen(x, y)):
         return replace(outcome, verdict="growing")
@@ -224,15 +224,7 @@ def _saturating(x: Floats, y: Floats, unsure: Outcome) -> Outcome:
     late = float(y[-1]) - third
     whole = float(y[-1] - y[0])
     done = late < whole / 10
-    limit = float(y[-1]) if done else _extrapolate(x, y)
-    return replace(unsure, verdict="plateau" if done else "growing", shape="saturating", limit=limit)
-
-
-def _extrapolate(x: Floats, y: Floats) -> float | None:
-    """Limit of an exponential approach through three equidistant levels (Aitken's delta-squared); ``None`` if none."""
-    a, b, c = np.interp(np.linspace(x[0], x[-1], 3), x, y)
-    bend = (c - b) - (b - a)
-    return float(c - (c - b) ** 2 / bend) if bend < 0 else None
+    return replace(unsure, verdict="plateau" if done else "growing", shape="saturating")
 
 
 def _chance(x: Floats, y: Floats) -> float | None:

@@ -26,7 +26,6 @@ class Judgement:
         warm_up: readings cut from the begin.
         shape: what the curve looks like.
         confidence: 0 to 1; a convention for ranking (readings, p-value and interval), not a probability.
-        limit: level at which the series saturates or has saturated; ``None`` where there is none.
         ending: readings cut from the end, as when the program is taken down.
     """
 
@@ -40,5 +39,4 @@ class Judgement:
     warm_up: int
     shape: Shape
     confidence: float
-    limit: float | None = None
     ending: int = 0

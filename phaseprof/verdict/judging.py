@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from phaseprof.errors import UsageError
 from phaseprof.verdict.counters import LEAST, is_counter, judge_counter, rise_indices
 from phaseprof.verdict.ending import ending
 from phaseprof.verdict.judgement import Judgement
@@ -30,45 +29,36 @@ def judge(
     values: Sequence[float] | Floats,
     generations: Sequence[int] | NDArray[np.int64] | None = None,
     *,
-    floor: float = 0.0,
     after_collection: Sequence[bool] | Bools | None = None,
-    capacity: float | None = None,
 ) -> Judgement:
     """Judge one series: does it leak?
 
     Args:
         values: (n,) readings taken at the same point of each generation, any unit; NaN where one is missing.
         generations: (n,) increasing ordinals, gaps allowed; ``None``: 0 to n - 1.
-        floor: material growth in units a generation; below it a rising series is *growing*, never *leak*.
         after_collection: (n,) true where a full garbage collection came just before; preferred as a sawtooth's floor.
-        capacity: the level at which growth will end, if known: a rise towards it is *filling*.
 
     Returns:
         The verdict, with slope, interval, begin of growth and confidence.
 
     Raises:
-        UsageError: lengths differ, values are infinite, generations do not increase, ``floor`` is negative or
-            ``capacity`` not finite.
+        UsageError: lengths differ, values are infinite, or generations do not increase.
 
     Method: docs/verdict-rates.md. The warm-up is cut, and the first of ``TESTS`` that answers decides. What falls at
     the end takes nothing back: where the readings before it leak, the series does. Smallest n: 6, below that *too
     short*; 7 for a leak. Cost: O(n) plus a few milliseconds: 0.5 ms for a counter, 2 to 4 for noise, 12 for 100,000
     readings.
     """
-    if not floor >= 0 or math.isinf(floor):
-        raise UsageError(f"floor must be finite and >= 0 (got {floor})")
-    if capacity is not None and not math.isfinite(capacity):
-        raise UsageError(f"capacity must be finite or None (got {capacity})")
     series = make_series(values, generations, after_collection)
     end = ending(series)
     if end < len(series):
-        before = _judge(series.until(end), floor, capacity)
-        if before.verdict in ("leak", "filling"):
+        before = _judge(series.until(end))
+        if before.verdict == "leak":
             return dataclasses.replace(before, ending=len(series) - end)
-    return _judge(series, floor, capacity)
+    return _judge(series)
 
 
-def _judge(series: Series, floor: float, capacity: float | None) -> Judgement:
+def _judge(series: Series) -> Judgement:
     """Judge all readings there are."""
     if len(series) < TOO_SHORT:
         return _figures(series, Outcome("too short", "flat"), 0)
@@ -79,15 +69,13 @@ def _judge(series: Series, floor: float, capacity: float | None) -> Judgement:
         outcome, warm_up = _with_warm_up(calm, outcome, warm_up)
     if outcome.verdict == "leak" and _fell_before(calm, warm_up):
         outcome = dataclasses.replace(outcome, verdict="growing", shape="sawtooth")
-    outcome = _bounded(outcome, series, capacity)
-    judged = _figures(calm.part(warm_up), outcome, warm_up)
-    return _material(_backdated(judged, calm), floor)
+    return _backdated(_figures(calm.part(warm_up), outcome, warm_up), calm)
 
 
 def at_rest(series: Series, early: float = 0.0) -> Outcome | None:
     """Answer for a series that moves by no more than the rounding of its numbers."""
     rounding = 8 * float(np.finfo(np.float64).eps) * max(abs(series.base), float(np.abs(series.y).max()))
-    return Outcome("stable", "flat", limit=float(series.y[-1])) if float(np.ptp(series.y)) <= rounding else None
+    return Outcome("stable", "flat") if float(np.ptp(series.y)) <= rounding else None
 
 
 def sawtooth(series: Series, early: float = 0.0) -> Outcome | None:
@@ -163,16 +151,6 @@ def early_rate(series: Series, warm_up: int) -> float:
     return float(np.max(np.diff(series.y[1 : warm_up + 1]) / np.diff(series.x[1 : warm_up + 1])))
 
 
-def _bounded(outcome: Outcome, series: Series, capacity: float | None) -> Outcome:
-    """Turn a rise towards a known capacity into *filling*."""
-    if capacity is None or outcome.verdict not in ("leak", "growing"):
-        return outcome
-    top = float(series.y.max()) + series.base
-    if top > capacity * (1 + 1e-9):
-        return outcome
-    return dataclasses.replace(outcome, verdict="filling", limit=capacity - series.base)
-
-
 def _figures(series: Series, outcome: Outcome, warm_up: int) -> Judgement:
     """Put slope, interval and confidence to a verdict."""
     n = len(series)
@@ -194,7 +172,6 @@ def _figures(series: Series, outcome: Outcome, warm_up: int) -> Judgement:
         warm_up=warm_up,
         shape=outcome.shape,
         confidence=_confidence(outcome, n, (slope, low, high)),
-        limit=None if outcome.limit is None or outcome.verdict in ("stable", "step") else outcome.limit + series.base,
     )
 
 
@@ -220,15 +197,8 @@ def _confidence(outcome: Outcome, n: int, slope: tuple[float, float, float]) -> 
     if outcome.verdict == "too short":
         return 0.0
     seen = 1 - math.exp(-n / 6)
-    if outcome.verdict not in ("leak", "growing", "filling"):
+    if outcome.verdict not in ("leak", "growing"):
         return seen
     width = slope[2] - slope[1]
     sharp = abs(slope[0]) / (abs(slope[0]) + width / 4) if slope[0] else 0.5
     return seen * (1 - min(outcome.p, 0.5)) * sharp
-
-
-def _material(judged: Judgement, floor: float) -> Judgement:
-    """Below the floor a rise is *growing*."""
-    if judged.verdict == "leak" and judged.slope < floor:
-        return dataclasses.replace(judged, verdict="growing")
-    return judged

@@ -39,12 +39,12 @@ def judge_noisy(x: Floats, y: Floats) -> Outcome:
     """
     p = rise_chance(y)
     if len(y) < LEAST_TAIL:
-        return Outcome("stable", "flat", p=p, limit=middle(y))
+        return Outcome("stable", "flat", p=p)
     fit = best_curve(x, y)
     if p >= ALPHA:
         return _judge_rest(x, y, fit, p)
     if fit.name == "step":
-        return Outcome("step", "step", since=float(x[fit.knee]), p=p, limit=middle(y[fit.knee :]))
+        return Outcome("step", "step", since=float(x[fit.knee]), p=p)
     if fit.name == "decays":
         return _judge_decay(x, y, p)
     if fit.name == "line":
@@ -125,7 +125,7 @@ def _judge_decay(x: Floats, y: Floats, p: float) -> Outcome:
     third = len(y) // 3
     late = middle(y[-third:]) - middle(y[-2 * third : -third])
     if late < 0.1 * float(np.ptp(y)):
-        return Outcome("plateau", "saturating", since=float(x[0]), p=p, limit=middle(y[-third:]))
+        return Outcome("plateau", "saturating", since=float(x[0]), p=p)
     return Outcome("growing", "saturating", since=float(x[0]), p=p)
 
 
@@ -133,13 +133,12 @@ def _judge_rest(x: Floats, y: Floats, fit: _Fit, p: float) -> Outcome:
     """Name a series that does not rise for sure: at rest, or come to rest after a rise or step far above its noise."""
     before, after = y[: fit.knee], y[fit.knee :]
     scatter = float(np.std(_residuals(x, y, fit)))
-    level = middle(after)
-    clear = fit.knee > 0 and len(after) >= LEAST_TAIL and level - float(before.min()) > 4 * scatter
+    clear = fit.knee > 0 and len(after) >= LEAST_TAIL and middle(after) - float(before.min()) > 4 * scatter
     if clear and fit.name == "step":
-        return Outcome("step", "step", since=float(x[fit.knee]), p=p, limit=level)
+        return Outcome("step", "step", since=float(x[fit.knee]), p=p)
     if clear and fit.name == "ends":
-        return Outcome("plateau", "saturating", since=float(x[0]), p=p, limit=level)
-    return Outcome("stable", "flat", p=p, limit=middle(y))
+        return Outcome("plateau", "saturating", since=float(x[0]), p=p)
+    return Outcome("stable", "flat", p=p)
 
 
 def _judge_bend(x: Floats, y: Floats, fit: _Fit, p: float) -> Outcome:
@@ -152,7 +151,7 @@ def _judge_bend(x: Floats, y: Floats, fit: _Fit, p: float) -> Outcome:
     after = theil_sen(tail_x, tail_y)[0]
     tail_p = rise_chance(tail_y)
     if tail_p >= ALPHA or after <= 0:
-        return Outcome("plateau", "saturating", since=float(x[0]), p=p, limit=middle(tail_y))
+        return Outcome("plateau", "saturating", since=float(x[0]), p=p)
     late = before < 0.2 * after
     shape: Shape = "superlinear" if after > 1.5 * before and not late else "linear"
     return Outcome("leak", shape, float(x[knee]), float(x[knee] if late else x[0]), max(p, tail_p))

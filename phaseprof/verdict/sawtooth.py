@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaseprof.verdict.envelope import cycle_height, drops, is_cyclic, lower_envelope
-from phaseprof.verdict.robust import Floats, median, middle, theil_sen
+from phaseprof.verdict.robust import Floats, median, theil_sen
 from phaseprof.verdict.series import SPIKE, Bools, Series, thin
 from phaseprof.verdict.shape import Outcome
 
@@ -67,7 +67,7 @@ def _one_drop(series: Series, trough: int, judge_level: Callable[[Floats, Floats
     if height < LOW * rise or rise < 0.5 * height:
         return _after_release(x[trough:], y[trough:], judge_level)
     if float(y[trough] - y[0]) <= LOW * height:
-        return Outcome("sawtooth", "sawtooth", limit=float(y[trough]))
+        return Outcome("sawtooth", "sawtooth")
     after = judge_level(x[trough:], y[trough:]) if len(x) - trough >= MANY else None
     if after is not None and after.verdict == "leak" and float(y[trough] - y[0]) >= height:
         return dataclasses.replace(after, begin=None, since=float(x[0]))
@@ -106,7 +106,6 @@ def _as_floor(outcome: Outcome, x: Floats, y: Floats) -> Outcome:
         begin=None,
         since=outcome.since if rising else None,
         slope=theil_sen(*thin(x, y)),
-        limit=None if rising else middle(y),
     )
 
 
@@ -119,7 +118,7 @@ def _few(x: Floats, y: Floats, height: float) -> Outcome:
         moved = len(y) < 3 and rise > LOW * height
         if moved:
             return Outcome("growing", "sawtooth", since=float(x[0]), p=0.2, slope=slope)
-        return Outcome("sawtooth", "sawtooth", p=0.2, slope=slope, limit=middle(y))
+        return Outcome("sawtooth", "sawtooth", p=0.2, slope=slope)
     return Outcome("leak", "sawtooth", since=float(x[0]), p=0.5 ** (2 * len(steps)), slope=slope)
 
 

@@ -22,8 +22,8 @@ class Outcome:
     """A verdict without its figures.
 
     ``begin``: position at which the judged part begins, ``None`` if with the first reading; ``since``: where growth
-    began, or ``None``; ``p``: how likely the rise is chance; ``limit``: level of saturation above the first reading;
-    ``slope``: the slope and its interval where they are not those of the judged part.
+    began, or ``None``; ``p``: how likely the rise is chance; ``slope``: the slope and its interval where they are not
+    those of the judged part.
     """
 
     verdict: Verdict
@@ -31,7 +31,6 @@ class Outcome:
     begin: float | None = None
     since: float | None = None
     p: float = 1.0
-    limit: float | None = None
     slope: tuple[float, float, float] | None = None
 
 

@@ -9,7 +9,7 @@ import pytest
 from in_child import run_in_child
 
 from phaseprof.errors import ProbeUnavailable
-from phaseprof.probes.limits import LimitProbe, Limits, read_limits
+from phaseprof.probes.limits import LimitProbe, Limits
 from phaseprof.units import GIB, MIB
 
 V1_MOUNT = "35 32 0:32 {root} /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
@@ -56,6 +56,14 @@ class System:
         self.write(f"{folder}/memory.stat", stat)
 
 
+def read_limits(root: Path = Path("/")) -> Limits:
+    probe = LimitProbe(root)
+    try:
+        return probe.limits()
+    finally:
+        probe.close()
+
+
 @pytest.fixture
 def system(tmp_path: Path) -> System:
     return System(tmp_path)
@@ -65,10 +73,6 @@ def test_without_a_cgroup_the_host_is_the_limit(system: System) -> None:
     system.host(total=64 * GIB, available=60 * GIB)
 
     assert read_limits(system.root) == Limits(64 * GIB, "host memory", 4 * GIB, 60 * GIB)
-
-
-def test_where_nothing_can_be_read_there_is_no_limit_and_no_zero(system: System) -> None:
-    assert read_limits(system.root) == Limits(None, "no limit found", None, None)
 
 
 def test_a_probe_refuses_where_nothing_can_be_read(system: System) -> None:
@@ -109,7 +113,8 @@ def test_what_v1_writes_for_no_limit_is_no_limit(system: System) -> None:
     system.v1("/job")
     system.v1_level("/job", NO_LIMIT_V1, GIB)
 
-    assert read_limits(system.root).source == "no limit found"
+    with pytest.raises(ProbeUnavailable, match="no memory limit"):
+        read_limits(system.root)
 
 
 def test_a_smaller_limit_further_up_is_the_one_that_kills(system: System) -> None:

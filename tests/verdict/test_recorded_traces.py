@@ -70,19 +70,5 @@ def test_varying_lengths_are_stable(point, metric, n):
     assert judge(trace("healthy_varlen")[point, metric][:n]).verdict == "stable"
 
 
-def test_buffer_with_known_capacity_is_filling():
-    values = trace("dreamer_none")["after rssm", "cuda.small_pool.active_blocks"]
-
-    assert judge(values[:200], capacity=max(values)).verdict == "filling"
-
-
-def test_buffer_below_the_floor_is_growing():
-    values = trace("dreamer_none")["after rssm", "cuda.allocated_bytes"]
-
-    found = judge(values[:200], floor=4096)
-
-    assert (found.verdict, found.slope) == ("growing", 3584)
-
-
 def test_large_pool_stays_flat_beside_the_leak():
     assert judge(trace("dreamer_collect")["after rssm", "cuda.large_pool.active_bytes"]).verdict == "stable"
