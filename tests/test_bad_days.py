@@ -397,7 +397,7 @@ def test_no_look_asks_a_module_for_what_it_has_freed(way: str) -> None:
         import asyncio, contextlib, gc, sys, _asyncio
         from phaseprof.native.extension import passes_in_python
         from phaseprof.native.places import members, read_places, resolve
-        from phaseprof.probes.arrays import array_buffers
+        from phaseprof.probes.arrays import count_arrays
         from phaseprof.probes.census import count_types, instances
         from phaseprof.probes.holders import find_holders
         from phaseprof.probes.large import large_objects
@@ -417,7 +417,7 @@ def test_no_look_asks_a_module_for_what_it_has_freed(way: str) -> None:
                 deep_size(_asyncio)
                 large_objects(min_bytes=1000)
                 find_holders([asyncio.sleep])
-                array_buffers()
+                count_arrays()
                 count_types()
                 instances([type(sys)])
                 gc.collect()
