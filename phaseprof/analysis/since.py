@@ -33,7 +33,8 @@ def first_that_grew(symptom: Symptom) -> int | None:
 
     A judgement may name the last reading before the growth, from which its line starts. The generation that grew is
     then that of the next higher reading. What rises from the first reading on is taken to have risen in it as well,
-    unless it was less then than one generation adds.
+    unless it was less then than one generation adds. Readings are compared with what the readings after them rise by:
+    the slope may leave out what is the profiler's own.
     """
     since, generations, values = symptom.judgement.since, symptom.evidence.generations, symptom.evidence.values
     if since is None or not generations:
@@ -42,7 +43,9 @@ def first_that_grew(symptom: Symptom) -> int | None:
     if at >= len(generations):
         return since
     rose, n = (values[0], 1) if at == 0 else (values[at] - values[at - 1], generations[at] - generations[at - 1])
-    if rose >= 0.5 * symptom.judgement.slope * n:
+    spans = generations[-1] - generations[at]
+    later_rate = (values[-1] - values[at]) / spans if spans else 0.0
+    if rose >= 0.5 * max(symptom.judgement.slope, later_rate) * n:
         return generations[at]
     later = range(at + 1, len(generations))
     return next((generations[i] for i in later if values[i] > values[at]), since)

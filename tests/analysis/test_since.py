@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from phaseprof.analysis.since import first_that_grew, named_since
@@ -34,6 +36,14 @@ def test_growth_that_starts_later_began_in_the_first_generation_that_shows_it(st
     values = [10.0] * start + [10.0 + 50.0 * n for n in range(1, 13)]
 
     assert first_that_grew(symptom(values)) == start
+
+
+def test_what_the_profiler_itself_adds_before_is_no_growth_of_the_program() -> None:
+    """The slope, from which that was taken off, is far less than what the readings rise by."""
+    one = symptom([100.0, 120.0, 163.0, 270.0, *(270.0 + 115.0 * n for n in range(1, 9))])
+    judgement = dataclasses.replace(one.judgement, since=2, slope=70.0)
+
+    assert first_that_grew(dataclasses.replace(one, judgement=judgement)) == 3
 
 
 def test_the_programs_own_number_is_told_beside_the_ordinal() -> None:
