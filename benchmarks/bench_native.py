@@ -19,7 +19,7 @@ from bench_census import best_of, make_classes, make_heap
 from phaseprof.native.extension import extension, passes_in_python
 from phaseprof.native.places import read_places
 from phaseprof.probes import census
-from phaseprof.probes.sizes import deep_size
+from phaseprof.probes.sizes import deep_sizes
 
 N_OBJECTS, N_OBJECTS_QUICK = 1_000_000, 200_000
 HAS_CHEAP_LISTS = sys.version_info >= (3, 12)
@@ -72,8 +72,8 @@ def size_rows(n_objects: int) -> list[dict[str, object]]:
     instances = [Sample(i) for i in range(n_objects // 4)]
     found = []
     for name, data in (("nested containers", containers), ("instances", instances)):
-        measure = functools.partial(deep_size, data)
-        note = f"{measure().n_objects:,} objects"
+        measure = functools.partial(deep_sizes, {"data": data})
+        note = f"{measure().total_bytes:,} bytes"
         peer = best_of(in_python(measure), 3)
         found.append(row(f"deep size of {name} in C", best_of(measure, 5), peer, bound=SIZE_RATIO, note=note))
     return found

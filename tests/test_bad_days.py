@@ -401,7 +401,7 @@ def test_no_look_asks_a_module_for_what_it_has_freed(way: str) -> None:
         from phaseprof.probes.census import count_types, instances
         from phaseprof.probes.holders import find_holders
         from phaseprof.probes.large import large_objects
-        from phaseprof.probes.sizes import deep_size
+        from phaseprof.probes.sizes import deep_sizes
         async def wait():
             loop = asyncio.get_running_loop()
             async def one():
@@ -414,7 +414,7 @@ def test_no_look_asks_a_module_for_what_it_has_freed(way: str) -> None:
             for _ in range(2):
                 table = read_places()
                 assert resolve(table.place)
-                deep_size(_asyncio)
+                deep_sizes({"asyncio": _asyncio})
                 large_objects(min_bytes=1000)
                 find_holders([asyncio.sleep])
                 count_arrays()

@@ -743,7 +743,6 @@ typedef struct {
     PyObject *sizeof_method; /* of a class that the type refers to */
     Py_ssize_t basic, item, header;
     uint32_t number; /* among the kinds of a walk */
-    uint32_t row; /* of a walk for sizes */
     uint8_t treatment, size_by;
     uint8_t is_merged, is_container, has_attributes, is_followed, is_measured, is_left_out, is_deque;
 } Kind;
@@ -999,7 +998,6 @@ make_kind(const Types *types, Kind *kind, PyTypeObject *type)
     kind->is_left_out = is_derived_of_any(type, types->left_out) || is_ours(type);
     kind->header = (PyType_IS_GC(type) ? (Py_ssize_t)sizeof(Link) : 0) +
                    (type->tp_flags & (HAS_MANAGED_DICT | HAS_MANAGED_WEAKREF) ? 2 * (Py_ssize_t)sizeof(void *) : 0);
-    kind->row = UINT32_MAX;
     set_size(types, kind);
 }
 
@@ -1108,7 +1106,6 @@ typedef struct {
     uint64_t n_met;
     double end; /* of the time allowed, 0 for no limit */
     clockid_t clock;
-    uint64_t objects_at_most;
     Py_ssize_t widest; /* own bytes of the largest container that is looked into; -1: any */
     const Set *known; /* what earlier parts of a sizing have met, NULL for none */
     Map wanted;
@@ -1347,15 +1344,6 @@ child_row(Walk *walk, uint64_t place, uint32_t parent, uint64_t position, const 
     walk->memo_kind = kind->number;
     walk->memo_row = row;
     return row;
-}
-
-static uint32_t
-type_row(Walk *walk, Kind *kind)
-{
-    if (kind->row == NONE) {
-        kind->row = add_row(walk, 0, NONE, 0, kind->hash, kind->number);
-    }
-    return kind->row;
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -1612,22 +1600,6 @@ place_soon(Walk *walk, const Edge *edge, const Kind *kind)
     walk->placing_at = (walk->placing_at + 1) % PLACING_RING;
 }
 
-static void
-size_object(Walk *walk, PyObject *object, Kind *kind, int is_small)
-{
-    uint32_t row = type_row(walk, kind);
-    if (row == NONE) {
-        return;
-    }
-    walk->sums[row].n_objects++;
-    if (is_small) {
-        count_bytes(walk, kind, object, 0, row, NONE);
-    }
-    else {
-        queue_node(walk, object, row, NONE);
-    }
-}
-
 static int
 is_of_library(const Walk *walk, PyTypeObject *type)
 {
@@ -1669,17 +1641,10 @@ put_off(Walk *walk, const Edge *edge)
 
 /* Say whether an object is none of those that a walk for sizes is about. */
 static int
-has_no_size(Walk *walk, const Kind *kind, PyObject *object)
+has_no_size(const Walk *walk, const Kind *kind, PyObject *object)
 {
-    if (kind->is_left_out || (kind->type == &PyFunction_Type && !is_inner_function(object)) ||
-        (walk->known != NULL && set_has(walk->known, (uintptr_t)object))) {
-        return 1;
-    }
-    if (walk->objects_at_most && walk->n_met >= walk->objects_at_most && !set_has(&walk->seen, (uintptr_t)object)) {
-        walk->is_partial = 1;
-        return 1;
-    }
-    return 0;
+    return kind->is_left_out || (kind->type == &PyFunction_Type && !is_inner_function(object)) ||
+           (walk->known != NULL && set_has(walk->known, (uintptr_t)object));
 }
 
 /* Say whether an object's bytes count with what holds it. */
@@ -1724,15 +1689,14 @@ meet(Walk *walk, const Edge *edge)
         return;
     }
     (void)is_time_over(walk, ++walk->n_met); /* one container may hold millions */
-    int is_small = is_part_of_holder(walk, kind, object);
-    if (walk->is_for_sizes) {
-        size_object(walk, object, kind, is_small);
-    }
-    else if (is_small) {
+    if (is_part_of_holder(walk, kind, object)) {
         if (UNLIKELY(walk->members_at_most)) {
             list_member(walk, object, edge->row);
         }
         count_bytes(walk, kind, object, 0, edge->row, NONE);
+    }
+    else if (walk->is_for_sizes) {
+        queue_node(walk, object, edge->row, NONE);
     }
     else {
         place_soon(walk, edge, kind);
@@ -3364,9 +3328,9 @@ addresses_of(const Set *set)
 }
 
 PyDoc_STRVAR(deep_size_doc,
-             "deep_size(objects, skip, containers, array, measured, left_out, trusted, limit_s, max_objects, keep, widest,\n"
-             "          known, is_cpu_time)\n--\n\n"
-             "Add up what objects reach by type; see deep.py, which calls it.");
+             "deep_size(objects, containers, array, measured, left_out, trusted, limit_s, keep, widest, known,\n"
+             "          is_cpu_time)\n--\n\n"
+             "Add up what objects reach; see deep.py, which calls it.");
 
 static PyObject *
 answer_sizes(Walk *walk)
@@ -3375,32 +3339,21 @@ answer_sizes(Walk *walk)
     if (walk->failed) {
         return PyErr_NoMemory();
     }
-    PyObject **written = write_names(walk);
-    if (written == NULL) {
-        return NULL;
-    }
     take(walk->measured, walk->n_measured);
     take_objects(&walk->foreign);
     PyObject *measured = list_of(walk->measured, walk->n_measured, sizeof(Asked));
     PyObject *foreign = list_objects(&walk->foreign);
-    PyObject *names = list_names(written, walk->n_kinds);
-    PyObject *by_type = PyList_New(0);
-    for (size_t i = 0; by_type != NULL && names != NULL && i < walk->n_rows; i++) {
-        append(&by_type, Py_BuildValue("(OLL)", PyList_GET_ITEM(names, (Py_ssize_t)walk->rows[i].kind),
-                                       (long long)walk->sums[i].n_objects, (long long)walk->sums[i].own_bytes));
-    }
     PyObject *sizes = PyBytes_FromStringAndSize((const char *)walk->sizes,
                                                 (Py_ssize_t)(walk->n_sizes * sizeof(uintptr_t)));
     PyObject *answer = NULL;
-    if (measured != NULL && foreign != NULL && names != NULL && by_type != NULL && sizes != NULL) {
+    if (measured != NULL && foreign != NULL && sizes != NULL) {
         PyObject *met = walk->known == NULL ? PyBytes_FromStringAndSize(NULL, 0) : addresses_of(&walk->seen);
         answer = met == NULL ? NULL
-                             : Py_BuildValue("(OOOONi)", by_type, measured, foreign, sizes, met, walk->is_partial);
+                             : Py_BuildValue("(LOOONi)", (long long)walk->sums[0].own_bytes, measured, foreign,
+                                             sizes, met, walk->is_partial);
     }
     Py_XDECREF(measured);
     Py_XDECREF(foreign);
-    Py_XDECREF(names);
-    Py_XDECREF(by_type);
     Py_XDECREF(sizes);
     return answer;
 }
@@ -3409,31 +3362,27 @@ static PyObject *
 heap_deep_size(PyObject *self, PyObject *args)
 {
     PyObject *objects, *containers, *array, *measured, *left_out, *trusted, *known, *answer = NULL;
-    Py_buffer skip;
     double limit_s;
-    unsigned long long max_objects;
     Py_ssize_t widest;
     int keeps_sizes, is_cpu_time;
-    if (!PyArg_ParseTuple(args, "O!y*OOOOOdKpnOp", &PyList_Type, &objects, &skip, &containers, &array, &measured,
-                          &left_out, &trusted, &limit_s, &max_objects, &keeps_sizes, &widest, &known, &is_cpu_time)) {
+    if (!PyArg_ParseTuple(args, "O!OOOOOdpnOp", &PyList_Type, &objects, &containers, &array, &measured, &left_out,
+                          &trusted, &limit_s, &keeps_sizes, &widest, &known, &is_cpu_time)) {
         return NULL;
     }
     if (known != Py_None && !PyCapsule_IsValid(known, known_name)) {
-        PyBuffer_Release(&skip);
         return PyErr_Format(PyExc_TypeError, "known must be what known() made (got %.100s)", Py_TYPE(known)->tp_name);
     }
     Walk *walk = walk_make(0);
-    if (walk != NULL && read_types(&walk->types, containers, array, measured, left_out, trusted) == 0 &&
-        skip_addresses(walk, &skip) == 0) {
+    if (walk != NULL && read_types(&walk->types, containers, array, measured, left_out, trusted) == 0) {
         walk->is_for_sizes = 1;
         walk->keeps_sizes = keeps_sizes;
         walk->types.enters_classes = 1;
         walk->clock = is_cpu_time ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
         walk->end = limit_s > 0 ? read_clock(walk->clock) + limit_s : 0;
-        walk->objects_at_most = max_objects;
         walk->widest = widest;
         walk->known = known == Py_None ? NULL : PyCapsule_GetPointer(known, known_name);
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(objects); i++) {
+        walk->row = add_row(walk, 0, NONE, 0, 0, NONE); /* the only one */
+        for (Py_ssize_t i = 0; walk->row != NONE && i < PyList_GET_SIZE(objects); i++) {
             send(walk, PyList_GET_ITEM(objects, i), 0);
         }
         follow(walk);
@@ -3442,7 +3391,6 @@ heap_deep_size(PyObject *self, PyObject *args)
     if (walk != NULL) {
         walk_free(walk);
     }
-    PyBuffer_Release(&skip);
     return answer;
 }
 
@@ -4952,7 +4900,7 @@ static PyMethodDef methods[] = {
 };
 
 /* To be raised, here and in extension.py, with each change of what a function takes or returns. */
-#define INTERFACE 7
+#define INTERFACE 8
 
 static int
 fill_module(PyObject *module)

@@ -1,13 +1,12 @@
-"""Deep sizes in C: what objects reach, by type, in one call."""
+"""Deep sizes in C: what objects reach, in one call."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
 from typing import NamedTuple, cast
 
 from phaseprof.native.array_layout import array_type
-from phaseprof.native.extension import CONTAINERS, addresses, extension, limit_or_none
+from phaseprof.native.extension import CONTAINERS, extension, limit_or_none
 from phaseprof.native.kinds import TRUSTED
 from phaseprof.probes import tensors
 
@@ -18,14 +17,14 @@ class Reached(NamedTuple):
     """What objects reach.
 
     Attributes:
-        by_type: (type name, number, bytes); a name may be there twice.
+        n_bytes: all of it but for tensors' memory.
         tensors: torch tensors and storages among it, whose memory is not counted yet; the caller drops them at once.
         ids, sizes: id and bytes of each object, where they are kept.
         met: ids of the objects that may be met again, as ``KnownInC`` takes them.
         is_partial: a limit was met.
     """
 
-    by_type: list[tuple[str, int, int]]
+    n_bytes: int
     tensors: list[object]
     ids: array[int]
     sizes: array[int]
@@ -51,22 +50,18 @@ def measure(
     objects: list[object],
     *,
     left_out: tuple[type, ...],
-    exclude: Iterable[object] = (),
-    limit_s: float | None = None,
-    max_objects: int | None = None,
-    keeps_sizes: bool = False,
-    widest_bytes: int | None = None,
-    known: KnownInC | None = None,
-    is_cpu_time: bool = False,
+    limit_s: float | None,
+    keeps_sizes: bool,
+    widest_bytes: int | None,
+    known: KnownInC,
+    is_cpu_time: bool,
 ) -> Reached | None:
-    """Add up what objects reach, by type.
+    """Add up what objects reach.
 
     Args:
         objects: where to start.
         left_out: types of what belongs to nobody in particular; it is neither counted nor followed.
-        exclude: objects to leave out with what only they reach.
         limit_s: end after this many seconds.
-        max_objects: end after this many objects.
         keeps_sizes: return the id and size of each object.
         widest_bytes: a container whose own table takes more ends the walk, before it is looked into.
         known: leave out what earlier parts have met.
@@ -78,19 +73,16 @@ def measure(
     Cost: 30 ns an object.
     """
     module = extension()
-    if module is None or (known is not None and known.handle is None):
+    if module is None or known.handle is None:
         return None
-    skip, most = addresses(map(id, exclude)), max_objects or 0
-    bases, limit = tensors.measured_bases(), limit_or_none(limit_s)
-    widest, handle = -1 if widest_bytes is None else widest_bytes, None if known is None else known.handle
-    limits = (limit, most, keeps_sizes, widest, handle, is_cpu_time)
-    by_type, measured, foreign, kept, met, is_partial = module.deep_size(
-        objects, skip, CONTAINERS, array_type(), bases, left_out, TRUSTED, *limits
+    widest = -1 if widest_bytes is None else widest_bytes
+    limits = (limit_or_none(limit_s), keeps_sizes, widest, known.handle, is_cpu_time)
+    n_bytes, measured, foreign, kept, met, is_partial = module.deep_size(
+        objects, CONTAINERS, array_type(), tensors.measured_bases(), left_out, TRUSTED, *limits
     )
     found = cast("list[object]", measured)
     if foreign:
         found.clear()
         return None
     pairs = array("q", cast("bytes", kept))
-    rows = cast("list[tuple[str, int, int]]", by_type)
-    return Reached(rows, found, pairs[::2], pairs[1::2], cast("bytes", met), bool(is_partial))
+    return Reached(cast("int", n_bytes), found, pairs[::2], pairs[1::2], cast("bytes", met), bool(is_partial))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from phaseprof.native import deep
 from phaseprof.probes import tensors
 from phaseprof.probes.size_plans import NOT_OWNED
@@ -20,40 +18,23 @@ class SizeWalkInC:
     """One walk.
 
     Args:
-        known: what was measured before, where there are parts.
+        known: what was measured before.
         keeps_sizes: keep the id and size of each object.
-        exclude: objects to leave out with what only they reach.
         widest_bytes: a container whose own table takes more ends the walk before it is looked into.
     """
 
-    def __init__(
-        self,
-        known: Known | None = None,
-        *,
-        keeps_sizes: bool = False,
-        exclude: Iterable[object] = (),
-        widest_bytes: int | None = None,
-    ) -> None:
+    def __init__(self, known: Known, *, keeps_sizes: bool, widest_bytes: int | None) -> None:
         self.found = Found(keeps_sizes=keeps_sizes)
         self._known = known
-        self._exclude = list(exclude)
         self._widest_bytes = widest_bytes
         self._met = b""
 
-    def run(
-        self,
-        start: list[object],
-        *,
-        limit_s: float | None = None,
-        max_objects: int | None = None,
-        is_cpu_time: bool = False,
-    ) -> bool:
+    def run(self, start: list[object], *, limit_s: float | None = None, is_cpu_time: bool = False) -> bool:
         """Walk from some objects; return whether all was seen before a limit was met.
 
         Args:
             start: where to begin; the list is empty afterwards.
             limit_s: end after this many seconds.
-            max_objects: end after this many objects.
             is_cpu_time: the limit is in seconds of this thread's processor time.
 
         Raises:
@@ -63,12 +44,10 @@ class SizeWalkInC:
             reached = deep.measure(
                 start,
                 left_out=NOT_OWNED,
-                exclude=self._exclude,
                 limit_s=limit_s,
-                max_objects=max_objects,
                 keeps_sizes=self.found.keeps_sizes,
                 widest_bytes=self._widest_bytes,
-                known=None if self._known is None else self._known.in_c,
+                known=self._known.in_c,
                 is_cpu_time=is_cpu_time,
             )
         finally:
@@ -88,26 +67,23 @@ class SizeWalkInC:
 
     def commit(self) -> None:
         """Remember what was seen, for later parts."""
-        if self._known is not None:
-            self._known.in_c.learn(self._met)
-            self._known.memory |= self.found.memory
+        self._known.in_c.learn(self._met)
+        self._known.memory |= self.found.memory
         self.drop()
 
     def drop(self) -> None:
         """Let go of what is held."""
         self._met = b""
-        self._exclude.clear()
 
     def _add(self, reached: deep.Reached) -> None:
         self._met = reached.met
         self.found.ids += reached.ids
         self.found.sizes += reached.sizes
-        for name, n, size in reached.by_type:
-            self.found.add(name, size, n)
+        self.found.total += reached.n_bytes
         try:
             storages = tensors.storages_behind(reached.tensors)
         finally:
             reached.tensors.clear()
-        for address, (size, device) in storages.items():
-            if self._known is None or address not in self._known.memory:
-                self.found.add_memory(address, size, f"storage ({device})")
+        for address, (size, _) in storages.items():
+            if address not in self._known.memory:
+                self.found.add_memory(address, size)

@@ -78,21 +78,36 @@ class InParts:
         try:
             return self._try_whole(root, planner, end) or self._step(root, planner, end)
         except NeedsPython:
-            self._is_in_c = False
-            self._begin(self.found.keeps_sizes)
+            self._go_on_in_python()
             return self._step(root, planner, end)
+
+    def run(self, root: object, planner: Planner, end: float) -> None:
+        """Measure all in one go until a time of ``perf_counter``; if that is too short, nothing is added up."""
+        try:
+            self._run(root, planner, end, widest_bytes=None)
+        except NeedsPython:
+            self._go_on_in_python()
+            self._run(root, planner, end, widest_bytes=None)
+
+    def _go_on_in_python(self) -> None:
+        self._is_in_c = False
+        self._begin(self.found.keeps_sizes)
 
     def _try_whole(self, root: object, planner: Planner, end: float) -> bool:
         """Measure all at once, where that was not tried yet; return whether the time was enough."""
-        if self._is_tried_whole:
-            return False
-        self._is_tried_whole = True
-        left_s = end - time.perf_counter()
-        walker = self._walker(planner, widest_bytes=None if left_s == math.inf else _WIDEST_WHOLE_BYTES)
-        if walker.run([root], limit_s=left_s):
-            self._accept(walker)
-            self.is_done = True
+        if not self._is_tried_whole:
+            self._is_tried_whole = True
+            self._run(root, planner, end, widest_bytes=None if end == math.inf else _WIDEST_WHOLE_BYTES)
         return self.is_done
+
+    def _run(self, root: object, planner: Planner, end: float, *, widest_bytes: int | None) -> None:
+        walker = self._walker(planner, widest_bytes=widest_bytes)
+        try:
+            if walker.run([root], limit_s=end - time.perf_counter()):
+                self._accept(walker)
+                self.is_done = True
+        finally:
+            walker.drop()
 
     def _step(self, root: object, planner: Planner, end: float) -> bool:
         if not self._open:

@@ -23,7 +23,6 @@ from phaseprof.probes.typeinfo import (
     header_bytes,
     is_collected,
     mro,
-    type_name,
     types_hash_plainly,
     with_subclasses,
 )
@@ -47,7 +46,6 @@ _SIZED_EXPORTERS: tuple[type, ...] = (bytes, bytearray, array)
 class Plan(NamedTuple):
     """How objects of one exact type are measured."""
 
-    name: str
     sizeof: Callable[[object], int] | None
     fixed_bytes: int
     kind: str
@@ -112,7 +110,6 @@ class Planner:
         sizeof = c_sizeof(cls)
         fixed = fixed_bytes(cls) if sizeof is object.__sizeof__ else 0
         return Plan(
-            name=type_name(cls),
             sizeof=None if fixed else sizeof,
             fixed_bytes=header_bytes(cls) + fixed,
             kind=self._kind(cls, is_dict=id(dict) in bases),

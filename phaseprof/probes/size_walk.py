@@ -7,7 +7,7 @@ import sys
 import time
 import types
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from itertools import chain, compress, islice, repeat
 from operator import is_not, not_
 from typing import TYPE_CHECKING, cast
@@ -40,34 +40,25 @@ class _TooWide(Exception):
 
 
 class Found:
-    """What was added up so far; holds numbers and names only.
+    """What was added up so far; holds numbers only.
 
     Attributes:
         total: bytes.
-        n_objects: how many objects; a storage or foreign buffer counts as one.
-        by_type: type name -> bytes.
         ids, sizes: id and bytes of each object, where they are kept, to tell what several names share.
         memory: addresses of the storages and foreign buffers among it.
     """
 
     def __init__(self, *, keeps_sizes: bool) -> None:
         self.keeps_sizes = keeps_sizes
-        self.total = self.n_objects = 0
-        self.by_type: dict[str, int] = {}
+        self.total = 0
         self.ids, self.sizes = array("q"), array("q")
         self.memory: set[int] = set()
 
-    def add(self, name: str, size_bytes: int, count: int) -> None:
-        """Add some objects of one type."""
-        self.total += size_bytes
-        self.n_objects += count
-        self.by_type[name] = self.by_type.get(name, 0) + size_bytes
-
-    def add_memory(self, address: int, size_bytes: int, name: str) -> None:
+    def add_memory(self, address: int, size_bytes: int) -> None:
         """Add memory that is no Python object, once; its key is negative, where no id can be."""
         if address not in self.memory:
             self.memory.add(address)
-            self.add(name, size_bytes, 1)
+            self.total += size_bytes
             if self.keeps_sizes:
                 self.ids.append(-address)
                 self.sizes.append(size_bytes)
@@ -75,11 +66,8 @@ class Found:
     def merge(self, other: Found) -> None:
         """Add what another part found."""
         self.total += other.total
-        self.n_objects += other.n_objects
         self.ids += other.ids
         self.sizes += other.sizes
-        for name, size in other.by_type.items():
-            self.by_type[name] = self.by_type.get(name, 0) + size
 
 
 class Known:
@@ -104,7 +92,6 @@ class SizeWalk:
         planner: how types are measured; made once for a stretch in which no other code runs.
         known: what was measured before.
         keeps_sizes: keep the id and size of each object.
-        exclude: objects to leave out with what only they reach.
         widest_bytes: a container whose own table takes more ends the walk before it is looked into.
     """
 
@@ -114,41 +101,30 @@ class SizeWalk:
         known: Known,
         *,
         keeps_sizes: bool = False,
-        exclude: Iterable[object] = (),
         widest_bytes: int | None = None,
     ) -> None:
         self.found = Found(keeps_sizes=keeps_sizes)
         self._known = known
-        # Seen objects are held until the walk ends, so that no id is used again meanwhile; excluded ones likewise, and
-        # are met with one reference more than their holder's, so never taken for unshared.
-        self._seen: dict[int, object] = {id(obj): obj for obj in exclude}
+        # Seen objects are held until the walk ends, so that no id is used again meanwhile.
+        self._seen: dict[int, object] = {}
         self._plans = planner
         self._widest_bytes = widest_bytes
 
-    def run(
-        self,
-        start: list[object],
-        *,
-        limit_s: float | None = None,
-        max_objects: int | None = None,
-        is_cpu_time: bool = False,
-    ) -> bool:
+    def run(self, start: list[object], *, limit_s: float | None = None, is_cpu_time: bool = False) -> bool:
         """Walk from some objects; return whether all was seen before a limit was met, which is asked for each chunk.
 
         Args:
             start: where to begin; the list is empty afterwards.
             limit_s: end after this many seconds.
-            max_objects: end after this many objects.
             is_cpu_time: the limit is in seconds of this thread's processor time.
         """
         clock = time.thread_time if is_cpu_time else time.perf_counter
         end = float("inf") if limit_s is None else clock() + limit_s
-        most = float("inf") if max_objects is None else max_objects
         # What a chunk refers to is measured next, while it is in cache.
         pending = [start]
         try:
             while pending:
-                if self.found.n_objects >= most or clock() > end:
+                if clock() > end:
                     return False
                 chunk = pending[-1][-CHUNK:]
                 del pending[-1][-CHUNK:]
@@ -222,7 +198,7 @@ class SizeWalk:
         each = plan.fixed_bytes
         if plan.has_managed_dict and bucket:
             each += _managed_values_bytes(len(referents) / len(bucket) - 1)
-        self.found.add(plan.name, (sum(sizes) if sizes else 0) + each * len(bucket), len(bucket))
+        self.found.total += (sum(sizes) if sizes else 0) + each * len(bucket)
         if self.found.keeps_sizes:
             self.found.ids.extend(map(id, bucket))
             self.found.sizes.extend(repeat(each, len(bucket)) if sizes is None else map(each.__add__, sizes))
@@ -247,16 +223,16 @@ class SizeWalk:
         elif kind in ("dict", "plain dict"):
             referents += walk.dict_keys(bucket)
         elif kind == "tensor":
-            for address, (size, device) in tensors.storages_of(cast("list[torch.Tensor]", bucket)).items():
-                self._add_memory(address, size, f"storage ({device})")
+            for address, (size, _) in tensors.storages_of(cast("list[torch.Tensor]", bucket)).items():
+                self._add_memory(address, size)
         elif kind == "storage":
             for storage in cast("list[torch.UntypedStorage]", bucket):
-                self._add_memory(storage._cdata, _storage_bytes(storage), f"storage ({storage.device})")
+                self._add_memory(storage._cdata, _storage_bytes(storage))
         return referents
 
-    def _add_memory(self, address: int, size_bytes: int, name: str) -> None:
+    def _add_memory(self, address: int, size_bytes: int) -> None:
         if address not in self._known.memory:
-            self.found.add_memory(address, size_bytes, name)
+            self.found.add_memory(address, size_bytes)
 
     def _behind_arrays(self, arrays: list[object]) -> list[object]:
         """Return the items of object arrays, and what views look at; add memory that only they show."""
@@ -276,7 +252,7 @@ class SizeWalk:
             if exporter is not None and not self._plans.measures_itself(exporter):
                 buffer = locate(view)
                 if buffer is not None and not buffer.is_array:
-                    self._add_memory(buffer.owner_id, buffer.size_bytes, "foreign buffer")
+                    self._add_memory(buffer.owner_id, buffer.size_bytes)
 
 
 def _managed_values_bytes(n_attributes: float) -> int:

@@ -131,7 +131,7 @@ def arguments(objects: list[object], *, wanted: bytes | None = None, members: in
 
 
 def for_sizes(objects: list[object]) -> tuple[object, ...]:
-    return (objects, b"", CONTAINERS, None, (), (), (), 0.0, 0, True, -1, None, False)
+    return (objects, CONTAINERS, None, (), (), (), 0.0, True, -1, None, False)
 
 
 def for_a_look(cls: type) -> tuple[object, ...]:

@@ -13,6 +13,7 @@ from phaseprof.probes import autograd, sizes, tensors
 from phaseprof.probes.autograd import count_nodes
 from phaseprof.probes.holders import find_holders
 from phaseprof.probes.large import large_objects
+from tests.sizing import deep_size
 
 torch = pytest.importorskip("torch")
 
@@ -162,7 +163,7 @@ def test_a_subclass_counts_and_its_torch_function_never_runs(new_storages):
     Recording.seen.clear()
 
     assert new_storages() == [4000]
-    assert sizes.deep_size(kept).bytes > 4000
+    assert deep_size(kept).bytes > 4000
     assert Recording.seen == []
 
 
@@ -171,7 +172,7 @@ def test_a_wrapper_counts_what_it_wraps_and_its_dispatch_never_runs(new_storages
     Wrapper.seen.clear()
 
     assert sum(new_storages()) == 4000
-    assert 4000 < sizes.deep_size(kept).bytes < 5000
+    assert 4000 < deep_size(kept).bytes < 5000
     assert Wrapper.seen == []
 
 
@@ -264,7 +265,7 @@ def test_an_optimizer_is_its_parameters_gradients_and_states():
 def test_storage_objects_and_tensors_on_them_count_once():
     tensor = torch.zeros(10_000)
 
-    assert 40_000 < sizes.deep_size([tensor, tensor.untyped_storage(), tensor[:5]]).bytes < 41_000
+    assert 40_000 < deep_size([tensor, tensor.untyped_storage(), tensor[:5]]).bytes < 41_000
 
 
 def test_large_storages_are_listed_with_device_and_shape():
@@ -306,4 +307,4 @@ def test_a_view_that_autograd_refuses_to_speak_of_spoils_no_reading():
     assert count_nodes(kept, max_nodes=10) == 0
     assert autograd.leaves_with_graph(kept) == []
     assert path.steps[-1].endswith("view Tensor")
-    assert sizes.deep_size(view).bytes >= base.untyped_storage().nbytes()
+    assert deep_size(view).bytes >= base.untyped_storage().nbytes()

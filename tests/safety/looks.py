@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from phaseprof.native.places import read_places
-from phaseprof.probes import arrays, census, large, sizes
+from phaseprof.probes import arrays, census, large
 from phaseprof.probes.holders import find_holders
+from tests.sizing import deep_size
 
 LOOKS: dict[str, Callable[[object], object]] = {
     "places": lambda obj: read_places({"object": obj}),
@@ -15,5 +16,5 @@ LOOKS: dict[str, Callable[[object], object]] = {
     "arrays": lambda obj: arrays.count_arrays(),
     "large": lambda obj: large.large_objects(4096, 50),
     "holders": lambda obj: find_holders([obj], deadline_s=0.5),
-    "size": lambda obj: sizes.deep_size(obj),
+    "size": deep_size,
 }

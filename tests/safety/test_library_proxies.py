@@ -13,7 +13,7 @@ import looks
 import pytest
 
 from phaseprof import Profiler
-from phaseprof.probes import sizes
+from tests.sizing import deep_size
 
 
 class Episode:
@@ -67,7 +67,7 @@ def library_that_says_module(folder: Path) -> object:
 MAKERS: list[Callable[[Path], object]] = [
     proxy_of_a_list, proxy_of_what_refuses, proxy_without_an_object, proxy_of_a_module, library_that_says_module,
 ]  # fmt: skip
-LOOKS = {**looks.LOOKS, "size": lambda obj: sizes.deep_size([obj])}
+LOOKS = {**looks.LOOKS, "size": lambda obj: deep_size([obj])}
 
 
 @pytest.fixture(params=MAKERS, ids=lambda maker: maker.__name__)

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from phaseprof import Profiler
-from phaseprof.probes import autograd, large, sizes, tensors
+from phaseprof.probes import autograd, large, tensors
 from phaseprof.probes.holders import find_holders
 from phaseprof.probes.skipped import skipped
+from tests.sizing import deep_size
 
 torch: Any = pytest.importorskip("torch")
 
@@ -84,7 +85,7 @@ LOOKS: dict[str, Callable[[Any], object]] = {
     "storages": lambda obj: tensors.storages_of(tensors.live_tensors()),
     "large": lambda obj: large.large_objects(1000, 100),
     "holders": lambda obj: find_holders([obj], deadline_s=0.5),
-    "size": lambda obj: sizes.deep_size(obj),
+    "size": lambda obj: deep_size(obj),
     "graph": lambda obj: autograd.count_nodes(tensors.live_tensors(), max_nodes=1000),
     "leaves": lambda obj: autograd.leaves_with_graph(tensors.live_tensors()),
 }
@@ -106,7 +107,7 @@ def test_odd_tensors_stop_no_look(look: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("odd", ODD)
 def test_an_odd_tensor_has_a_size(odd: str) -> None:
-    assert sizes.deep_size(ODD[odd]()).n_objects
+    assert deep_size(ODD[odd]()).bytes
 
 
 @pytest.mark.filterwarnings("ignore")
