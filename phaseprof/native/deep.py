@@ -53,7 +53,7 @@ def measure(
     limit_s: float | None,
     keeps_sizes: bool,
     widest_bytes: int | None,
-    known: KnownInC,
+    known: KnownInC | None,
     is_cpu_time: bool,
 ) -> Reached | None:
     """Add up what objects reach.
@@ -73,10 +73,11 @@ def measure(
     Cost: 30 ns an object.
     """
     module = extension()
-    if module is None or known.handle is None:
+    if module is None or (known is not None and known.handle is None):
         return None
     widest = -1 if widest_bytes is None else widest_bytes
-    limits = (limit_or_none(limit_s), keeps_sizes, widest, known.handle, is_cpu_time)
+    handle = None if known is None else known.handle
+    limits = (limit_or_none(limit_s), keeps_sizes, widest, handle, is_cpu_time)
     n_bytes, measured, foreign, kept, met, is_partial = module.deep_size(
         objects, CONTAINERS, array_type(), tensors.measured_bases(), left_out, TRUSTED, *limits
     )

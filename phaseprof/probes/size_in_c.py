@@ -18,12 +18,12 @@ class SizeWalkInC:
     """One walk.
 
     Args:
-        known: what was measured before.
+        known: what was measured before; ``None`` where nothing is measured after it.
         keeps_sizes: keep the id and size of each object.
         widest_bytes: a container whose own table takes more ends the walk before it is looked into.
     """
 
-    def __init__(self, known: Known, *, keeps_sizes: bool, widest_bytes: int | None) -> None:
+    def __init__(self, known: Known | None, *, keeps_sizes: bool, widest_bytes: int | None) -> None:
         self.found = Found(keeps_sizes=keeps_sizes)
         self._known = known
         self._widest_bytes = widest_bytes
@@ -47,7 +47,7 @@ class SizeWalkInC:
                 limit_s=limit_s,
                 keeps_sizes=self.found.keeps_sizes,
                 widest_bytes=self._widest_bytes,
-                known=self._known.in_c,
+                known=None if self._known is None else self._known.in_c,
                 is_cpu_time=is_cpu_time,
             )
         finally:
@@ -67,8 +67,9 @@ class SizeWalkInC:
 
     def commit(self) -> None:
         """Remember what was seen, for later parts."""
-        self._known.in_c.learn(self._met)
-        self._known.memory |= self.found.memory
+        if self._known is not None:
+            self._known.in_c.learn(self._met)
+            self._known.memory |= self.found.memory
         self.drop()
 
     def drop(self) -> None:
@@ -85,5 +86,5 @@ class SizeWalkInC:
         finally:
             reached.tensors.clear()
         for address, (size, _) in storages.items():
-            if address not in self._known.memory:
+            if self._known is None or address not in self._known.memory:
                 self.found.add_memory(address, size)

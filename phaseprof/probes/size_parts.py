@@ -82,12 +82,12 @@ class InParts:
             return self._step(root, planner, end)
 
     def run(self, root: object, planner: Planner, end: float) -> None:
-        """Measure all in one go until a time of ``perf_counter``; if that is too short, nothing is added up."""
+        """Measure all in one go until a time of ``perf_counter``; if that is too short, the size is a lower bound."""
         try:
-            self._run(root, planner, end, widest_bytes=None)
+            self._run(root, planner, end, takes_part=True)
         except NeedsPython:
             self._go_on_in_python()
-            self._run(root, planner, end, widest_bytes=None)
+            self._run(root, planner, end, takes_part=True)
 
     def _go_on_in_python(self) -> None:
         self._is_in_c = False
@@ -97,15 +97,16 @@ class InParts:
         """Measure all at once, where that was not tried yet; return whether the time was enough."""
         if not self._is_tried_whole:
             self._is_tried_whole = True
-            self._run(root, planner, end, widest_bytes=None if end == math.inf else _WIDEST_WHOLE_BYTES)
+            self._run(root, planner, end, takes_part=False)
         return self.is_done
 
-    def _run(self, root: object, planner: Planner, end: float, *, widest_bytes: int | None) -> None:
-        walker = self._walker(planner, widest_bytes=widest_bytes)
+    def _run(self, root: object, planner: Planner, end: float, *, takes_part: bool) -> None:
+        widest_bytes = None if takes_part or end == math.inf else _WIDEST_WHOLE_BYTES
+        walker = self._walker(planner, widest_bytes=widest_bytes, has_successors=not takes_part)
         try:
-            if walker.run([root], limit_s=end - time.perf_counter()):
+            self.is_done = walker.run([root], limit_s=end - time.perf_counter())
+            if self.is_done or takes_part:
                 self._accept(walker)
-                self.is_done = True
         finally:
             walker.drop()
 
@@ -187,10 +188,13 @@ class InParts:
         objects.append(_Holder(child, planner))
         self._open.append(_Open(id(child), objects[-1].width()))
 
-    def _walker(self, planner: Planner, *, widest_bytes: int | None = _WIDEST_BYTES) -> SizeWalk | SizeWalkInC:
+    def _walker(
+        self, planner: Planner, *, widest_bytes: int | None = _WIDEST_BYTES, has_successors: bool = True
+    ) -> SizeWalk | SizeWalkInC:
         keeps_sizes = self.found.keeps_sizes
         if self._is_in_c:
-            return SizeWalkInC(self._known, keeps_sizes=keeps_sizes, widest_bytes=widest_bytes)
+            known = self._known if has_successors else None
+            return SizeWalkInC(known, keeps_sizes=keeps_sizes, widest_bytes=widest_bytes)
         return SizeWalk(planner, self._known, keeps_sizes=keeps_sizes, widest_bytes=widest_bytes)
 
     def _accept(self, walker: SizeWalk | SizeWalkInC) -> None:

@@ -186,6 +186,16 @@ def test_a_deadline_in_the_past_gives_a_marked_lower_bound():
     assert deep_size([bytes(10)], deadline_s=0.0).truncated
 
 
+def test_a_deadline_on_the_way_gives_a_lower_bound():
+    data = [[i] for i in range(300_000)]
+    whole = deep_size(data).bytes
+
+    found = deep_size(data, deadline_s=0.001)
+
+    assert found.truncated
+    assert 0 < found.bytes < whole
+
+
 def test_a_long_chain_is_measured_in_linear_time():
     chain = None
     for _ in range(30_000):
