@@ -113,7 +113,7 @@ def main():
 
     jobs = [(name, variant) for name in names for variant in ("leak", "healthy")]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        runs = dict(zip(jobs, pool.map(lambda job: run(options.cases / f"{job[0]}.py", job[1], options, keep), jobs)))
+        runs = dict(zip(jobs, pool.map(lambda job: run(options.cases.resolve() / f"{job[0]}.py", job[1], options, keep), jobs)))
 
     mark = {True: "yes", False: "-"}
     print(f"{'':22}{'detected':>9}{'phase':>7}{'subject':>9}{'holder':>8}{'whole':>7}{'more':>6}   {'healthy':28}{'s':>5}{'s':>5}")
