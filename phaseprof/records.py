@@ -30,7 +30,6 @@ UNREACHABLE = "unreachable"
 NOT_FOUND = frozenset({OUTSIDE, STOPPED, ""})
 # How a path begins whose search stopped before it met a root, and what stands for a name that could not be read.
 UNKNOWN_HOLDER, UNKNOWN_NAME = "unknown holder", "<unknown>"
-NO_ROOT = NOT_FOUND | {GARBAGE}
 
 # Contexts of a program's own autograd functions, which torch names after them; each is a node of a graph, and keeps it.
 CONTEXTS = "torch.autograd.function."

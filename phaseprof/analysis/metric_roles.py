@@ -11,22 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-# What a metric measures of its owner.  Those of HELD are amounts that are held now, best witness first; growth of any
-# other is no leak by itself: a high-water mark cannot fall, a limit is set, the address space costs nothing.
+# What a metric measures of its owner where that is an amount held now, best witness first.  Growth of anything else is
+# no leak by itself: a high-water mark cannot fall, a limit is set, the address space costs nothing.
 HELD = ("anonymous", "uss", "private", "pss", "allocated", "active", "rss", "working_set", "used", "reserved", "heap")
-NOT_HELD = (
-    "change",
-    "peak",
-    "limit",
-    "free",
-    "swap",
-    "address_space",
-    "part",
-    "percent",
-    "count",
-    "elsewhere",
-    "unknown",
-)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -103,7 +90,7 @@ class Meaning:
 
     Attributes:
         owner: ``process``, ``container``, ``host``, a device such as ``cuda0``, or empty where it names nobody known.
-        measure: one of ``HELD`` or ``NOT_HELD``.
+        measure: one of ``HELD``, or another word, such as ``limit``.
         is_percent: it is a share of a total, not an amount.
     """
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
 from phaseprof.live.budget import Budget, WholeTurns
 from phaseprof.live.families import HeapView, read_together
 from phaseprof.live.investigation import Investigation, holder_record
-from phaseprof.live.ledger import UNSEEN, PhaseShare
+from phaseprof.live.ledger import UNSEEN
 from phaseprof.live.survivors import Held, search_holders
 from phaseprof.probes.holders import common_path
 from phaseprof.probes.uninterrupted import uninterrupted
@@ -162,7 +162,7 @@ class Escalation:
                 if begins and not young:
                     self._count(one, now)
 
-    def _count(self, one: Investigation, now: Mapping[int, int]) -> None:
+    def _count(self, one: Investigation, now: Collection[int]) -> None:
         """A complete look counts the class too: one more reading of its series, for nothing."""
         self._add(fmt.Metrics(self._clock(), self._generation, {one.key: float(len(now))}))
 
@@ -231,7 +231,7 @@ class Escalation:
         """Record by phase what the counters that are still followed changed by so far."""
         for one in self.open.values():
             if one.stage == "births" and one.counter is not None and one.deltas.n_turns:
-                self._record_deltas(one, one.deltas.by_phase(), one.deltas.n_turns)
+                self._record_births(one, one.deltas.by_phase(), one.deltas.n_turns)
 
     def _tell_births(self, one: Investigation, *, at_last: bool = False) -> None:
         waited = self._generation - one.began
@@ -239,7 +239,7 @@ class Escalation:
         if one.family is None:
             deltas, n_followed = one.deltas.by_phase(), min(waited, one.deltas.n_turns)
             if n_followed >= FOLLOWED or is_late or (at_last and deltas):
-                self._record_deltas(one, deltas, n_followed)
+                self._record_births(one, deltas, n_followed)
                 one.phase = max(deltas, key=lambda phase: deltas[phase], default=None)
                 self._close(one)
             return
@@ -255,17 +255,14 @@ class Escalation:
             self._unanswered.add(one.key)
             self._close(one)
 
-    def _record_shares(self, one: Investigation, shares: Mapping[str, PhaseShare]) -> None:
-        counts = {phase: [float(s.count), float(s.size_bytes)] for phase, s in shares.items()}
-        self._record_births(one, counts, OLD_ENOUGH)
-        one.phase = max(shares, key=lambda phase: (shares[phase].size_bytes, shares[phase].count))
+    def _record_shares(self, one: Investigation, shares: Mapping[str, int]) -> None:
+        self._record_births(one, shares, OLD_ENOUGH)
+        one.phase = max(shares, key=shares.__getitem__)
 
-    def _record_deltas(self, one: Investigation, deltas: Mapping[str, float], after: int) -> None:
-        self._record_births(one, {phase: [delta, 0.0] for phase, delta in deltas.items() if delta}, after)
-
-    def _record_births(self, one: Investigation, phases: dict[str, list[float]], after: int) -> None:
-        if phases:
-            self._add(fmt.Births(self._clock(), self._generation, one.key, phases, after))
+    def _record_births(self, one: Investigation, phases: Mapping[str, float], after: int) -> None:
+        told = {phase: [float(number), 0.0] for phase, number in phases.items() if number}
+        if told:
+            self._add(fmt.Births(self._clock(), self._generation, one.key, told, after))
 
     def _close(self, one: Investigation) -> None:
         self.open.pop(one.key, None)
@@ -302,7 +299,7 @@ class Escalation:
         everyone = list(living)
         return one.family.pick(view, set(everyone[:: max(1, len(everyone) // most)]), most)
 
-    def _tell_apart(self, one: Investigation, living: Mapping[int, int]) -> None:
+    def _tell_apart(self, one: Investigation, living: Collection[int]) -> None:
         """Tell survivors from those that died unseen: under a budget only the young were looked at until now."""
         one.births.see(living, UNSEEN, self._generation)
         shares = one.births.by_phase(self._generation, OLD_ENOUGH)

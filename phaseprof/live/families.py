@@ -67,9 +67,9 @@ class TypeFamily:
         """The types that still exist."""
         return [cls for ref in self._classes if (cls := ref()) is not None]
 
-    def identities(self, view: HeapView) -> dict[int, int]:
-        """Return the id of each instance, with 0 bytes."""
-        return dict.fromkeys(map(id, view.instances(self.live_classes())), 0)
+    def identities(self, view: HeapView) -> dict[int, None]:
+        """Return the id of each instance, in order."""
+        return dict.fromkeys(map(id, view.instances(self.live_classes())))
 
     def pick(self, view: HeapView, wanted: Collection[int], most: int) -> list[object]:
         """Return the newest of the wanted instances; the caller drops the list."""

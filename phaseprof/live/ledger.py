@@ -6,8 +6,8 @@ as the same thing only while it is seen at every reading; the ledger forgets wha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection
 from typing import NamedTuple
 
 from phaseprof.recording.model import OUTSIDE
@@ -17,19 +17,10 @@ UNSEEN = ""
 
 
 class Birth(NamedTuple):
-    """Where and when an identity was first seen, and its size in bytes (0 for plain objects)."""
+    """Where and when an identity was first seen."""
 
     phase: str | None
     generation: int
-    size_bytes: int
-
-
-@dataclass(frozen=True)
-class PhaseShare:
-    """Survivors that were born in one phase."""
-
-    count: int
-    size_bytes: int
 
 
 class BirthLedger:
@@ -49,12 +40,12 @@ class BirthLedger:
         return self._old is not None
 
     def see(
-        self, now: Mapping[int, int], owner: str | None, generation: int, *, complete: bool = True, moved: bool = False
+        self, now: Collection[int], owner: str | None, generation: int, *, complete: bool = True, moved: bool = False
     ) -> None:
         """Take in a reading at a boundary.
 
         Args:
-            now: identity to bytes.
+            now: what is there; to ask for one takes no time.
             owner: the phase that was innermost since the reading before.
             generation: ordinal of the current generation.
             complete: whether every living identity is in ``now``; otherwise it holds the young ones only.
@@ -68,15 +59,15 @@ class BirthLedger:
         if complete:
             self._old.intersection_update(now)
         self._miss([identity for identity in born if identity not in now], generation, complete=complete, moved=moved)
-        for identity, size in now.items():
+        for identity in now:
             if identity in self._old:
                 continue
             # What grew old and is young again is another thing at the same address.
             if identity not in born or (not complete and identity in self._grown_old):
-                born[identity] = Birth(owner, generation, size)
+                born[identity] = Birth(owner, generation)
         self._grown_old.difference_update(now)
         self._grown_old.intersection_update(born)
-        self._either = born.keys() & now.keys() if complete else self._either.difference(now)
+        self._either = born.keys() & now if complete else self._either.difference(now)
 
     def _miss(self, missing: Collection[int], generation: int, *, complete: bool, moved: bool) -> None:
         """Forget what died; what a look at the young does not show may have grown old instead."""
@@ -95,16 +86,10 @@ class BirthLedger:
         """Return those born at least ``age`` generations before ``generation`` that are still there."""
         return {i: birth for i, birth in self._born.items() if birth.generation <= generation - age}
 
-    def by_phase(self, generation: int, age: int) -> dict[str, PhaseShare]:
-        """Add up the survivors by the phase they were born in, those whose birth was seen."""
-        counts: dict[str, list[int]] = {}
-        for birth in self.survivors(generation, age).values():
-            if birth.phase == UNSEEN:
-                continue
-            share = counts.setdefault(birth.phase or OUTSIDE, [0, 0])
-            share[0] += 1
-            share[1] += birth.size_bytes
-        return {phase: PhaseShare(*share) for phase, share in counts.items()}
+    def by_phase(self, generation: int, age: int) -> Counter[str]:
+        """Count the survivors by the phase they were born in, those whose birth was seen."""
+        born = self.survivors(generation, age).values()
+        return Counter(birth.phase or OUTSIDE for birth in born if birth.phase != UNSEEN)
 
 
 class DeltaLedger:

@@ -13,9 +13,8 @@ from phaseprof.records import NATIVE_MEMORY
 
 # Under these names it is charged: to begin and to end a trace, and what the phase took longer than it usually does.
 JOB, SLOWED = "native lines", "native tracing"
-# What a trace takes to begin and end, and with the stacks of native functions, whose names are looked up; and how many
-# times as long a traced phase is expected to take.
-_TAKES_NS, _WITH_STACKS_NS, _EXPECTED = 50_000_000, 1_000_000_000, 3.0
+# What a trace takes to begin and end, and with the stacks of native functions, whose names are looked up.
+_TAKES_NS, _WITH_STACKS_NS = 50_000_000, 1_000_000_000
 # Generations in which memory must have risen that places do not explain; so many times it is traced.
 _LEAST_GENERATION, _MOST_TURNS, _BETWEEN = 6, 2, 6
 _MOST_LINES, _LEAST_PART = 8, 0.01
@@ -54,20 +53,9 @@ class NativeLines:
         if loaded_memray() is None or not self._is_wanted():
             return
         phase = self._guilty()
-        if phase is not None and self._admits(phase):
+        if phase is not None and self._budget.admits_tracing(JOB, _TAKES_NS, self._usual_ns(phase)):
             self.phase, self._next_at = phase, generation + _BETWEEN
             self._n_turns += 1
-
-    def _admits(self, phase: str) -> bool:
-        if self._budget.share is None:
-            return True
-        usual_ns = self._usual_ns(phase)
-        if not usual_ns or not self._budget.is_short(_TAKES_NS, JOB):
-            return False
-        if _TAKES_NS + (_EXPECTED - 1) * usual_ns <= self._budget.room_ns():
-            return True
-        self._budget.skipped[JOB] += 1
-        return False
 
     def enter(self) -> None:
         """The phase begins."""

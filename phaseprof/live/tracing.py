@@ -23,9 +23,8 @@ _MOST_TURNS, _EACH = 4, 3
 _WAITS = 6
 # Generations between two that are traced, and those that a phase is waited for which does not come in each.
 _BETWEEN, _PATIENCE = 2, 24
-# So many times as long traced code is expected to take, of small steps that allocate; what took more than twice its
-# time, and so much longer, is not traced again under a budget.
-_EXPECTED, _SLOWER, _LEAST_SLOWED_NS = 3.0, 2.0, 20_000_000
+# What took more than twice its time, and so much longer, is not traced again under a budget.
+_SLOWER, _LEAST_SLOWED_NS = 2.0, 20_000_000
 # Places that brought less than this part of what came are no news; so many are asked about, and so many objects there.
 _PART, _MOST_PLACES, _MOST_OBJECTS = 0.02, 8, 1 << 20
 # Lines of one place that are recorded.
@@ -250,16 +249,9 @@ class LineTracer:
 
     def _admits(self, phase: str | None, turns: int) -> bool:
         """Whether the budget has room for what the phase is expected to take longer, and for the look."""
-        if self._budget.share is None:
-            return True
         look_ns = self._places.look_ns(libraries=self._places.grown_libraries)
         usual_ns = turns * min(self._usual_ns(phase), self._turn_cpu_ns or self._turn_ns)
-        if not usual_ns or not self._budget.is_short(look_ns, JOB):
-            return False
-        if look_ns + (_EXPECTED - 1) * usual_ns <= self._budget.room_ns():
-            return True
-        self._budget.skipped[JOB] += 1
-        return False
+        return self._budget.admits_tracing(JOB, look_ns, usual_ns)
 
     def _usual_ns(self, phase: str | None) -> int:
         """What a visit of a phase, or a generation, takes on average; 0 if that is not known."""

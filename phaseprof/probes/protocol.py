@@ -16,8 +16,6 @@ class CostClass(enum.Enum):
     """Microseconds: at every boundary."""
     GENERATION = "generation"
     """Tens of microseconds to milliseconds: once a generation."""
-    SUSPECT = "suspect"
-    """Longer, or growing with the heap: only when something looks suspicious."""
 
 
 @runtime_checkable

@@ -73,9 +73,6 @@ class Tracer(Protocol):
     def get_traceback_limit(self) -> int:
         """How many frames are kept."""
 
-    def get_tracemalloc_memory(self) -> int:
-        """Bytes that the traces take."""
-
     def _get_object_traceback(self, obj: object, /) -> _Frames | None: ...
 
 

@@ -11,13 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import compress
 from operator import not_
-from typing import TYPE_CHECKING
 
 from phaseprof.probes.typeinfo import types_hash_plainly
 from phaseprof.probes.uninterrupted import Source, made_by_a_look, sorted_out, uninterrupted
-
-if TYPE_CHECKING:
-    pass
 
 
 def tally(classes: Sequence[type]) -> list[tuple[type, int]]:

@@ -13,7 +13,7 @@ import types
 from collections.abc import Iterable, Sequence
 from itertools import chain, compress, islice, repeat
 from operator import is_
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from phaseprof.native import looking
 from phaseprof.probes.array_items import array_items
@@ -22,9 +22,6 @@ from phaseprof.probes.own import is_own_frame
 from phaseprof.probes.typeids import TypeFilter, made_by_looks, tally, without
 from phaseprof.probes.typeinfo import loaded_module, types_hash_plainly, untracked, with_subclasses
 from phaseprof.probes.uninterrupted import Source, objects_but_tuples
-
-if TYPE_CHECKING:
-    pass
 
 # Large enough that the call's own cost vanishes, small enough that the list of referents stays in the cache.
 _CHUNK = 2048
