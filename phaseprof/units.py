@@ -56,12 +56,14 @@ def plain_cell(text: str) -> str:
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
 
 
-def format_bytes(n_bytes: float) -> str:
-    """Write a number of bytes with its binary unit.
+def format_bytes(n_bytes: float | None) -> str:
+    """Write a number of bytes with its binary unit; a dash for one that is not known.
 
-    >>> format_bytes(512), format_bytes(1536), format_bytes(-3 * 1024**3)
-    ('512 B', '1.50 KiB', '-3.00 GiB')
+    >>> format_bytes(512), format_bytes(1536), format_bytes(-3 * 1024**3), format_bytes(None)
+    ('512 B', '1.50 KiB', '-3.00 GiB', '-')
     """
+    if n_bytes is None:
+        return "-"
     size = abs(n_bytes)
     for step, unit in _STEPS:
         # 1023.996 KiB would print as "1024.00 KiB": take the larger unit from where rounding would cross.
@@ -83,13 +85,13 @@ def format_decimal_bytes(n_bytes: float) -> str:
     return f"{n_bytes:.0f} B"
 
 
-def format_signed_bytes(n_bytes: float) -> str:
-    """Write a change in bytes, always with its sign.
+def format_signed_bytes(n_bytes: float | None) -> str:
+    """Write a change in bytes, always with its sign; a dash for one that is not known.
 
-    >>> format_signed_bytes(2048), format_signed_bytes(0)
-    ('+2.00 KiB', '+0 B')
+    >>> format_signed_bytes(2048), format_signed_bytes(0), format_signed_bytes(None)
+    ('+2.00 KiB', '+0 B', '-')
     """
-    return ("" if n_bytes < 0 else "+") + format_bytes(n_bytes)
+    return ("" if n_bytes is None or n_bytes < 0 else "+") + format_bytes(n_bytes)
 
 
 def rate_text(value: float) -> str:

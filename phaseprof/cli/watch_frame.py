@@ -174,7 +174,7 @@ class Watched:
             size, change = figures_of(memory, one.ordinal)
             cells = (
                 clean(names.name(one.ordinal), _STYLE), seconds_text(one), rate_text(one),
-                "-" if size is None else format_bytes(size), "-" if change is None else format_signed_bytes(change),
+                format_bytes(size), format_signed_bytes(change),
             )  # fmt: skip
             rows.append(tuple((cell, "") for cell in cells))
         return rows

@@ -9,7 +9,6 @@ from phaseprof.live.families import HeapView
 from phaseprof.live.investigation import Investigation
 from phaseprof.probes import sizes
 from phaseprof.probes.holders import HolderPath, find_holder_choices
-from phaseprof.probes.holding.search import Limits
 from phaseprof.probes.uninterrupted import uninterrupted
 
 # Survivors whose sizes are added up.
@@ -47,7 +46,7 @@ def search_holders(
                 begin = len(asked)
                 asked += survivors_of(one, view)
                 spans.append((one, begin, len(asked)))
-        choices = find_holder_choices(asked, limits=Limits(deadline_s=deadline_s), ignore=[id(asked)])
+        choices = find_holder_choices(asked, deadline_s=deadline_s, ignore=[id(asked)])
         return [Held(one, choices[begin:end], own_bytes(asked[begin:end])) for one, begin, end in spans]
     finally:
         asked.clear()

@@ -8,7 +8,7 @@ where their type is an exact built-in.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from phaseprof.errors import UsageError
@@ -16,7 +16,7 @@ from phaseprof.probes.holding.graph import Node
 from phaseprof.probes.holding.outside import explain_orphan
 from phaseprof.probes.holding.ranking import Candidate, Ranking, size_of
 from phaseprof.probes.holding.reading import type_name
-from phaseprof.probes.holding.search import MAX_WIDTH, Limits, Search
+from phaseprof.probes.holding.search import Search
 from phaseprof.probes.holding.steps import steps_of
 from phaseprof.probes.skipped import skip
 from phaseprof.probes.uninterrupted import uninterrupted
@@ -34,7 +34,7 @@ class HolderPath:
     Attributes:
         steps: text, nearest root first; ``" ".join(steps)`` is the whole path.
         root: what the chain ends at: ``module global``, ``class attribute``, ``local of a running function``,
-            ``context variable``, ``named``, ``garbage``, ``outside Python`` or ``unknown (search stopped)``.
+            ``context variable``, ``garbage``, ``outside Python`` or ``unknown (search stopped)``.
         reason: one sentence where the root is not an ordinary one, else ``""``.
         bound: capacity of ``container``, where the deque, the cache or the owner declares one.
         bound_length: number of items in that bounded container.
@@ -55,29 +55,18 @@ class HolderPath:
 
 
 def find_holders(
-    suspects: Sequence[object],
-    *,
-    roots: Mapping[str, object] | None = None,
-    max_levels: int = 40,
-    max_width: int = MAX_WIDTH,
-    deadline_s: float | None = None,
-    ignore: Collection[int] = (),
+    suspects: Sequence[object], *, deadline_s: float | None = None, ignore: Collection[int] = ()
 ) -> list[HolderPath]:
     """Return the path that best explains why each suspect is alive, in the order given.
 
     See ``find_holder_choices`` for the arguments and the cost.
     """
-    limits = Limits(max_levels, max_width, deadline_s)
-    return [paths[0] for paths in find_holder_choices(suspects, roots=roots, limits=limits, ignore=ignore)]
+    return [paths[0] for paths in find_holder_choices(suspects, deadline_s=deadline_s, ignore=ignore)]
 
 
 @uninterrupted
 def find_holder_choices(
-    suspects: Sequence[object],
-    *,
-    roots: Mapping[str, object] | None = None,
-    limits: Limits | None = None,
-    ignore: Collection[int] = (),
+    suspects: Sequence[object], *, deadline_s: float | None = None, ignore: Collection[int] = ()
 ) -> list[list[HolderPath]]:
     """Return up to three paths for each suspect, best first, each through another container.
 
@@ -86,22 +75,16 @@ def find_holder_choices(
 
     Args:
         suspects: the objects asked about, a few dozen at most; all are searched together.
-        roots: names for objects at which a path may end, such as tracked ones.
-        limits: levels, width and seconds.
+        deadline_s: seconds of processor time after which no further pass is made.
         ignore: ids of objects that hold nothing that counts (lists of the caller's).
 
-    Raises:
-        UsageError: a limit is not positive.
     Cost: one ``gc.get_referrers`` pass a level, 15 to 70 ns for each object of the heap by the number of arguments;
         a path of five levels in a heap of a million objects takes 0.2 to 0.4 s. Suspects that the collector does not
         track (arrays, strings) and that sit in tuples or dicts of plain data cost one forward pass more.
     """
-    limits = limits or Limits()
-    if limits.max_levels < 1 or limits.max_width < 1:
-        raise UsageError(f"max_levels and max_width must be > 0 (got {limits.max_levels} and {limits.max_width})")
     if not suspects:
         return []
-    with Search(suspects, roots, limits, ignore) as search:
+    with Search(suspects, deadline_s, ignore) as search:
         search.run(_Stopping(search))
         ranking = Ranking(search.suspects)
         orphans = [node for node in search.suspects if not ranking.candidates(node)]

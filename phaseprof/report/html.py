@@ -121,8 +121,8 @@ def _overview(run: Run, ranks: Sequence[RankRow], panels: Sequence[Panel]) -> li
     if len(ranks) < 2:
         return []
     rows = [
-        (f"rank {r.rank}, pid {r.pid}", f"{r.n_generations:,}", _or_dash(r.ram_bytes),
-         "-" if r.growth_bytes is None else format_signed_bytes(r.growth_bytes), f"{r.n_leaks}", r.first_finding or "-")
+        (f"rank {r.rank}, pid {r.pid}", f"{r.n_generations:,}", format_bytes(r.ram_bytes),
+         format_signed_bytes(r.growth_bytes), f"{r.n_leaks}", r.first_finding or "-")
         for r in ranks[:MAX_RANK_ROWS]
     ]  # fmt: skip
     titles = ("Process", "Generations", "Memory", "Growth", "Leaks", "First finding")
@@ -134,10 +134,6 @@ def _overview(run: Run, ranks: Sequence[RankRow], panels: Sequence[Panel]) -> li
         table(titles, rows, caption="All processes"), element("p", note, class_="fine") if hidden else "",
     )  # fmt: skip
     return [whole, tabs(panels, label="Processes")]
-
-
-def _or_dash(n_bytes: float | None) -> str:
-    return "-" if n_bytes is None else format_bytes(n_bytes)
 
 
 def _ranks_chart(run: Run) -> Chart | None:

@@ -83,8 +83,10 @@ class PhasesReport(Report):
 
 
 def _cells(row: PhaseRow) -> tuple[str, ...]:
-    peak = "-" if row.peak_bytes is None else format_bytes(row.peak_bytes)
-    return (row.name, f"{row.visits:,}", row.time, _signed(row.added_bytes), peak, _signed(row.climbs_bytes))
+    return (
+        row.name, f"{row.visits:,}", row.time, _signed(row.added_bytes), format_bytes(row.peak_bytes),
+        _signed(row.climbs_bytes),
+    )  # fmt: skip
 
 
 def _signed(n_bytes: float | None) -> str:

@@ -189,7 +189,7 @@ def _table(rows: Sequence[RankRow], style: Style) -> list[str]:
         Column("Leaks", 5),
     )  # fmt: skip
     cells = [
-        (str(r.rank), str(r.pid), str(r.n_generations), _bytes_or_dash(r.ram_bytes), _bytes_or_dash(r.growth_bytes),
+        (str(r.rank), str(r.pid), str(r.n_generations), format_bytes(r.ram_bytes), format_bytes(r.growth_bytes),
          str(r.n_leaks))
         for r in shown
     ]  # fmt: skip
@@ -200,7 +200,3 @@ def _table(rows: Sequence[RankRow], style: Style) -> list[str]:
             len(columns(layout, cells[:head], style, notes=notes)), f"... ({len(rows) - head - tail:,} more processes)"
         )
     return lines
-
-
-def _bytes_or_dash(n_bytes: float | None) -> str:
-    return "-" if n_bytes is None else format_bytes(n_bytes)

@@ -67,8 +67,8 @@ def growth_table(series: DeviceSeries) -> tuple[list[str], Cells]:
         [
             str(row.step),
             format_bytes(row.active_bytes),
-            _bytes_or_dash(row.small_pool_bytes),
-            _bytes_or_dash(row.large_pool_bytes),
+            format_bytes(row.small_pool_bytes),
+            format_bytes(row.large_pool_bytes),
             f"{row.active_blocks:,}",
             format_bytes(row.reserved_bytes),
             format_bytes(row.inactive_split_bytes),
@@ -305,16 +305,12 @@ def _scalar_cells(match: ScalarMatch) -> list[str]:
         match.metric.removesuffix("_bytes"),
         str(len(match.matched_steps)),
         match.unit or "?",
-        "-" if match.offset_bytes is None else format_signed_bytes(match.offset_bytes),
-        "-" if match.scalar_slope is None else format_signed_bytes(match.scalar_slope),
-        "-" if match.snapshot_slope is None else format_signed_bytes(match.snapshot_slope),
+        format_signed_bytes(match.offset_bytes),
+        format_signed_bytes(match.scalar_slope),
+        format_signed_bytes(match.snapshot_slope),
         r,
     ]
 
 
 def _signed_count(number: float) -> str:
     return f"{number:+,.4g}" if abs(number) < 1000 else f"{number:+,.0f}"
-
-
-def _bytes_or_dash(number: int | None) -> str:
-    return "-" if number is None else format_bytes(number)

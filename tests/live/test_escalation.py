@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from phaseprof.live import survivors
 from phaseprof.live.budget import CREDIT_NS, Budget
 from phaseprof.live.escalation import (
     AGAIN_AFTER,
@@ -21,7 +20,7 @@ from phaseprof.live.escalation import (
 from phaseprof.live.families import TypeFamily
 from phaseprof.live.investigation import Investigation
 from phaseprof.live.survivors import own_bytes
-from phaseprof.probes.holding.search import Limits
+from phaseprof.probes.holding import search
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE
 
@@ -94,11 +93,7 @@ def test_one_that_was_looked_at_is_wanted_again_after_a_while(bench: Bench, late
 def test_one_whose_search_met_its_limit_may_be_asked_about_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, max_levels: int, wanted: bool
 ) -> None:
-    search = survivors.find_holder_choices
-    within = Limits(max_levels=max_levels)
-    monkeypatch.setattr(
-        survivors, "find_holder_choices", lambda asked, **more: search(asked, **{**more, "limits": within})
-    )
+    monkeypatch.setattr(search, "MAX_LEVELS", max_levels)
     deep: list[list[list[list[Episode]]]] = [[[[]]]]
     one = bench.follow_episodes()
     while one.key in bench.escalation.open:

@@ -1,11 +1,10 @@
-"""What ends a chain of holders: modules, classes, running functions, thread states, and names the caller gives."""
+"""What ends a chain of holders: modules, classes, running functions, and thread states."""
 
 from __future__ import annotations
 
 import sys
 import sysconfig
 import types
-from collections.abc import Mapping
 from contextvars import Context
 
 from phaseprof.probes.holding.frames import RunningFrame, running_frames
@@ -58,8 +57,7 @@ class Roots:
         not_read: names of the program's running functions whose locals were not looked at, innermost first.
     """
 
-    def __init__(self, named: Mapping[str, object] | None = None) -> None:
-        self._named = {id(obj): name for name, obj in (named or {}).items()}
+    def __init__(self) -> None:
         self._modules = _module_namespaces()
         self.ours: set[int] = set()
         self._locals: dict[int, list[Node]] = {}
@@ -87,9 +85,6 @@ class Roots:
 
     def of(self, obj: object) -> Root | None:
         """Return the root that ``obj`` is, or ``None``. Runs no code of the object's."""
-        name = self._named.get(id(obj))
-        if name is not None:
-            return Root("named", name, -1.0)
         cls = type(obj)
         if cls is dict:
             return self._of_dict(obj)  # type: ignore[arg-type]

@@ -7,8 +7,7 @@ import sys
 import time
 import types
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
 
 from phaseprof.probes.holding.chains import chain_ends, climb
 from phaseprof.probes.holding.graph import Node, ancestors
@@ -21,6 +20,8 @@ from phaseprof.probes.uninterrupted import referrers
 # ``gc.get_referrers`` compares each reference in the heap with each argument in turn; up to 64 arguments a pass stays
 # within four times the price of one (0.6 million objects: 9 ms for 1, 19 for 30, 40 for 60).
 MAX_WIDTH = 64
+# Heap passes of one search.
+MAX_LEVELS = 40
 # Holders of one kind kept for one object: a configuration that 100,000 items share would fill every level.
 _SAME_KIND = 6
 # Referrers looked at closely in one pass; more means an object that everything shares.
@@ -34,41 +35,28 @@ _CHAINS_AT = (6, 12, 24)  # even: up to Python 3.10 a dictionary of attributes l
 _IMMORTAL = 1 << 29
 
 
-@dataclass(frozen=True)
-class Limits:
-    """How far a search goes.
+class Search:
+    """Breadth-first search from the suspects up to the roots; use it in a ``with`` block, which drops every object.
 
-    Attributes:
-        max_levels: heap passes.
-        max_width: objects whose holders are looked for in one pass.
+    Args:
+        suspects: the objects asked about.
         deadline_s: seconds of processor time, of which a busy machine takes none away; the pass under way is finished
             first.  ``None``: no limit.
+        ignore: ids of objects that hold nothing that counts.
     """
 
-    max_levels: int = 40
-    max_width: int = MAX_WIDTH
-    deadline_s: float | None = None
-
-
-class Search:
-    """Breadth-first search from the suspects up to the roots; use it in a ``with`` block, which drops every object."""
-
-    def __init__(
-        self, suspects: Sequence[object], roots: Mapping[str, object] | None, limits: Limits, ignore: Collection[int]
-    ) -> None:
-        self.limits = limits
+    def __init__(self, suspects: Sequence[object], deadline_s: float | None, ignore: Collection[int]) -> None:
+        self._deadline_s = deadline_s
         self.stopped = False
         self._hidden_passes = 0
         self._began = time.thread_time()
-        self._roots = Roots(roots)
+        self._roots = Roots()
         self._nodes: dict[int, Node] = {}
         self.suspects = [self._node(obj, 0) for obj in suspects]
         self._given = id(suspects)
         for node in self.suspects:  # what the caller's own sequence holds
             node.accounted += 1
         self._skip = {*ignore, self._given}
-        if roots is not None:
-            self._skip.add(id(roots))
 
     def __enter__(self) -> Search:
         return self
@@ -84,7 +72,7 @@ class Search:
     def run(self, is_done: Callable[[int], bool]) -> None:
         """Search level by level until ``is_done(level)``, a limit, or the end of every chain."""
         frontier = list(dict.fromkeys(self.suspects))
-        for level in range(1, self.limits.max_levels + 1):
+        for level in range(1, MAX_LEVELS + 1):
             frontier = self._expand(frontier, level)
             if level == 1:
                 frontier += self._hidden([n for n in self.suspects if not (n.parents and gc.is_tracked(n.obj))], level)
@@ -94,7 +82,7 @@ class Search:
                 frontier = self._hidden(self._unexplained(), level)
             if not frontier or is_done(level):
                 return
-            if self.limits.deadline_s is not None and time.thread_time() - self._began > self.limits.deadline_s:
+            if self._deadline_s is not None and time.thread_time() - self._began > self._deadline_s:
                 break
         self.stopped = True
 
@@ -173,10 +161,9 @@ class Search:
 
     def _narrow(self, found: list[Node]) -> list[Node]:
         """Keep a frontier within its width; what is dropped is marked, so that no false claim is built on it."""
-        width = self.limits.max_width
-        for node in found[width:]:
+        for node in found[MAX_WIDTH:]:
             node.truncated = True
-        return found[:width]
+        return found[:MAX_WIDTH]
 
     def _unexplained(self) -> list[Node]:
         """Return what is known above those suspects from which no root is reached."""

@@ -112,8 +112,6 @@ def _first(nodes: tuple[Node, ...], chain: Chain) -> tuple[str, int]:
     if root.kind == "class attribute":
         link, at = hop(chain, 0)
         return _ended(f"{root.text}{link}" if link.startswith(".") else f"{root.text} {link}", chain, at), at
-    if root.kind == "named":
-        return f"{root.text} ({label(obj)})", 0
     return f"{root.text} ({label(obj)})", 0
 
 

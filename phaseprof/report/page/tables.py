@@ -36,7 +36,7 @@ def phases_table(process: ProcessRun, report: PhasesReport) -> Html:
     sites = sites_of(process)
     rows = [
         (row.name, f"{row.visits:,}", row.time,
-         _change(row.added_bytes), "-" if row.peak_bytes is None else format_bytes(row.peak_bytes),
+         _change(row.added_bytes), format_bytes(row.peak_bytes),
          _change(row.climbs_bytes), row.role, editor_link(sites[row.name]) if row.name in sites else "-")
         for row in report.rows[:MAX_ROWS]
     ]  # fmt: skip
@@ -270,7 +270,7 @@ def snapshots_table(process: ProcessRun) -> Html:
         ram = one.v.get("rss_bytes", one.v.get("anonymous_bytes"))
         change = "" if ram is None or before is None else format_signed_bytes(ram - before)
         before = ram
-        rows.append((one.label, names.name(one.g) if one.g >= 0 else "-", "-" if ram is None else format_bytes(ram),
+        rows.append((one.label, names.name(one.g) if one.g >= 0 else "-", format_bytes(ram),
                      change))  # fmt: skip
     titles = ("Snapshot", "Generation", "Memory", "Change")
     return cut_table(titles, rows, of=len(process.snapshots), noun="snapshot", caption="Snapshots")
