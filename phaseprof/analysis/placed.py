@@ -472,19 +472,29 @@ def _is_felt_log(share: Share, memory: Memory, horizon: Horizon) -> bool:
 def _finding(process: ProcessRun, memory: Memory, share: Share, horizon: Horizon, phase: str | None) -> Finding:
     """Return a finding for what came at a place between two looks, which both have met."""
     judgement = memory.symptom.judgement
-    verdict: Verdict = "plateau" if share.is_full else "filling" if share.bound > 0 else "leak"
+    verdict = _verdict_of(share, horizon, judgement.since)
     slope, unit = share.growth
     found = Finding(
         verdict, share.kind, phase_of(process, share) or phase, share.subject, share.holder, metric=memory.symptom.key,
         slope=slope, slope_unit=unit, slope_low=slope, slope_high=slope,
         bytes_slope=share.bytes_slope, **since(process, memory.symptom),
-        confidence=judgement.confidence, eta_s=None if share.bound > 0 else horizon.seconds_left(share.bytes_slope),
+        confidence=judgement.confidence, eta_s=horizon.seconds_left(share.bytes_slope) if verdict == "leak" else None,
         advice=advise(share.kind, share.subject, share.holder), evidence=(memory.symptom.evidence,),
         certainty=Certainty(subject="measured", holder="measured" if share.holder else "not known"),
     )  # fmt: skip
     if share.kind == GARBAGE and not (waits_for_long(process, judgement.since or 0) and comes_to_much(process)):
         found = replace(found, verdict="growing", eta_s=None)
     return replace(found, summary=summarise(found, share.bytes_slope))
+
+
+def _verdict_of(share: Share, horizon: Horizon, since: int | None) -> Verdict:
+    """A container with a bound fills up, unless memory ends before it is full."""
+    if share.is_full:
+        return "plateau"
+    bounded = share.bound > 0 and horizon.lasts_until_full(
+        share.bytes_slope, since, length=share.length, bound=share.bound
+    )
+    return "filling" if bounded else "leak"
 
 
 def phase_of(process: ProcessRun, share: Share) -> str | None:

@@ -54,7 +54,7 @@ def _finding(process: ProcessRun, symptom: Symptom, symptoms: Mapping[str, Sympt
     each = float(found.retained_bytes) if found is not None and is_weighed else OBJECT_BYTES
     # What an instance holds it may share with others: it cannot come to more than memory grew by.
     rate = max(0.0, min(judgement.slope * each, allocated_per_generation(symptoms)))
-    verdict = _verdict(process, symptom)
+    verdict = _verdict(process, symptom, horizon, rate)
     subject = symptom.subject
     kind = GARBAGE if is_garbage else KIND_OF_TYPE.get(subject, "objects")
     holder = () if found is None or is_garbage else tuple(found.steps)
@@ -101,7 +101,7 @@ def _began_by(process: ProcessRun, symptom: Symptom) -> Since:
     return named_since(process, min(broken if grew is None else [grew, *broken], default=None))
 
 
-def _verdict(process: ProcessRun, symptom: Symptom) -> Verdict:
+def _verdict(process: ProcessRun, symptom: Symptom, horizon: Horizon, rate: float) -> Verdict:
     if symptom.judgement.verdict != "leak":
         return symptom.judgement.verdict
     holder = symptom.holder
@@ -111,7 +111,8 @@ def _verdict(process: ProcessRun, symptom: Symptom) -> Verdict:
     if holder is None or holder.bound <= 0 or holder.bound_length < 0:
         return "leak"
     if holder.bound_length < holder.bound:
-        return "filling"
+        since, length, bound = symptom.judgement.since, holder.bound_length, holder.bound
+        return "filling" if horizon.lasts_until_full(rate, since, length=length, bound=bound) else "leak"
     # Full: what grew until then grows no more, and the readings are too few to say otherwise.
     return "plateau" if len(symptom.evidence.values) < ENOUGH else "leak"
 

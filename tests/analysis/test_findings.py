@@ -134,6 +134,13 @@ def test_below_its_bound_a_container_is_filling_and_says_until_when() -> None:
     assert finding.summary.endswith("(bound 1,000, 300 now, full in about 70 generations)")
 
 
+@pytest.mark.parametrize(("left", "verdict"), [(1e9, "filling"), (1e5, "leak")])
+def test_a_container_of_watched_objects_that_memory_does_not_last_to_fill_leaks(left: float, verdict: str) -> None:
+    holder = held(EPISODES, bound=1000, bound_length=300, each=9999)
+
+    assert only(watching({EPISODES: rising(10.0), "available_bytes": left}, [holder])).verdict == verdict
+
+
 @pytest.mark.parametrize(("length", "verdict"), [(999, "filling"), (1000, "leak"), (1001, "leak")])
 def test_at_its_bound_a_container_whose_items_grow_leaks(length: int, verdict: str) -> None:
     assert bounded(length, 1000).verdict == verdict

@@ -315,6 +315,19 @@ def test_a_bound_that_the_place_shows_makes_it_filling(
     assert {finding.verdict for finding in find_leaks(process)} == {verdict}
 
 
+@pytest.mark.parametrize(("left", "verdict"), [(1000 * MIB, "filling"), (100 * MIB, "leak")])
+def test_a_container_that_memory_does_not_last_to_fill_leaks(left: float, verdict: str) -> None:
+    """A tenth of its items have taken some 20 MiB: nine times as much is to come."""
+    rollouts = place(direct=(("app.Rollout", 10, 10 * MIB),))
+    rollouts.bound, rollouts.length = 1000, 100
+    looks = fmt.Places(0, LAST, LAST - 10, 10 * MIB, [rollouts])
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8), "available_bytes": left}, [looks])
+
+    (finding,) = find_leaks(process)
+
+    assert finding.verdict == verdict
+
+
 def test_a_watched_class_is_told_beside_a_larger_leak() -> None:
     key = "watched/Env"
     envs = held(key, ["module __main__.pool (list, 20)", "[-1] Env"], item="app.Env")
