@@ -7,7 +7,7 @@ found already accounts for it; where both belong together, the counter's kind an
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -43,6 +43,7 @@ from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE, ProcessRun
 from phaseprof.records import BLOCK_BYTES, COMPANIONS, UNIT_BYTES, Certainty, Finding
 from phaseprof.units import format_bytes
+from phaseprof.verdict.levels import comes_with
 
 # Resident pages of shared segments: they fill what is mapped, and then no more come.
 PAGES = "shm_resident_bytes"
@@ -141,9 +142,21 @@ def _with_holder(process: ProcessRun, symptoms: Mapping[str, Symptom], plain: Fi
     if share is not None:
         seen = Certainty(holder="measured" if measured_looks(process) else "seen once")
         # Pages of a segment are touched where they are read; who keeps what lies in them was somewhere else.
-        made = phase_of(process, share) or counted_phase(symptoms) if plain.metric == PAGES else plain.phase
+        is_known = plain.metric != PAGES or _are_new(process)
+        made = plain.phase if is_known else phase_of(process, share) or counted_phase(symptoms)
         return replace(plain, subject=_better(share.subject, usual), holder=share.holder, certainty=seen, phase=made)
     return plain
+
+
+def _are_new(process: ProcessRun) -> bool:
+    """Whether pages come with segments that are mapped anew: who touches them first has made them."""
+    pages, mapped = process.series.get((AT, PAGES)), process.series.get((AT, "shm_bytes"))
+    if pages is None or mapped is None:
+        return False
+    since = bisect_left(pages.generations, mapped.generations[0])
+    until = bisect_right(pages.generations, mapped.generations[-1])
+    came = pages.values[until - 1] - pages.values[since] if since < until else 0.0
+    return comes_with(came, mapped.last - mapped.values[0])
 
 
 def is_explained(leak: Finding, counted: Sequence[Finding]) -> bool:
@@ -431,11 +444,19 @@ def _unexplained(
     if is_collected_in_time(process, memory.grown_by(process)):
         finding = replace(finding, verdict="growing", kind="garbage", eta_s=None, advice=advise("garbage", None, ()))
         return replace(finding, summary=summarise(finding, rate))
-    if is_frozen(process, counter):
+    if _is_frozen(process, symptoms, finding):
         finding = replace(finding, kind="garbage", advice=advise("frozen", None, ()))
         return replace(finding, summary=f"{summarise(finding, rate)}; gc.freeze() hides them from the collector")
     known_as = "unseen" if kind == "objects" and not is_imported(process) else _what_was_seen(process)
     return _as_native(process, finding, rate, known_as)
+
+
+def _is_frozen(process: ProcessRun, symptoms: Mapping[str, Symptom], finding: Finding) -> bool:
+    """Whether it is memory of what ``gc.freeze`` keeps from the collector: small blocks, or what comes with them."""
+    blocks = symptoms.get("python_blocks")
+    if blocks is None or (finding.metric != blocks.key and blocks.phase() != finding.phase):
+        return False
+    return is_frozen(process, blocks)
 
 
 def _as_native(process: ProcessRun, finding: Finding, rate: float, known_as: str) -> Finding:

@@ -110,9 +110,11 @@ def is_frozen(process: ProcessRun, blocks: Symptom) -> bool:
         process: the recording.
         blocks: the leaking counter.
     """
-    told, frozen = process.looks.get(True), process.series.get((AT, FROZEN))
-    if blocks.key != "python_blocks" or told is None or told.since >= told.g or frozen is None or len(frozen) < 2:
+    compared = [look for _, look in sorted(process.looks.items()) if look.since < look.g]
+    frozen = process.series.get((AT, FROZEN))
+    if blocks.key != "python_blocks" or not compared or frozen is None or len(frozen) < 2:
         return False
+    told = compared[-1]  # at all of the heap, if that was looked at twice
     rate = (frozen.last - frozen.values[0]) / (frozen.generations[-1] - frozen.generations[0])
     met = told.bytes / (told.g - told.since)
     return comes_with(blocks.judgement.slope, rate) and met < MOSTLY * BLOCK_BYTES * blocks.judgement.slope

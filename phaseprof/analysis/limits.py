@@ -76,8 +76,10 @@ class Horizon:
             bytes_per_generation: what its growth adds.
             since: the generation in which it began; ``None``: the first.
             length: items in it now.
-            bound: items that it can hold.
+            bound: items that it can hold; -1: no end to them.
         """
+        if bound <= 0:
+            return False
         to_come = self.so_far(bytes_per_generation, since) * (bound - length) / max(1, length)
         return self.left_bytes is None or to_come <= self.left_bytes
 

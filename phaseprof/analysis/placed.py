@@ -491,10 +491,8 @@ def _verdict_of(share: Share, horizon: Horizon, since: int | None) -> Verdict:
     """A container with a bound fills up, unless memory ends before it is full."""
     if share.is_full:
         return "plateau"
-    bounded = share.bound > 0 and horizon.lasts_until_full(
-        share.bytes_slope, since, length=share.length, bound=share.bound
-    )
-    return "filling" if bounded else "leak"
+    is_in_time = horizon.lasts_until_full(share.bytes_slope, since, length=share.length, bound=share.bound)
+    return "filling" if is_in_time else "leak"
 
 
 def phase_of(process: ProcessRun, share: Share) -> str | None:

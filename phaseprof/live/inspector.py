@@ -491,8 +491,8 @@ class Inspector:
 
     def _children_at_the_end(self, generation: int) -> Mapping[str, float]:
         """The memory of children once more, if it is some generations since and as many of them live."""
-        before = self.suspects.series("children")
-        if before is None or not before.last or before.generations[-1] >= generation:
+        before, weighed = self.suspects.series("children"), self.suspects.series("children_private_bytes")
+        if before is None or not before.last or weighed is None or weighed.generations[-1] >= generation:
             return {}
         figures = next((self._figures_of(probe) for probe in list(self._probes) if probe.name == "children"), {})
         return figures if figures.get("children") == before.last else {}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import gc
 import math
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from phaseprof.diagnosis.charging import (
+    PILE_OF_MODULES,
     Growth,
     Kept,
     Part,
@@ -282,13 +284,16 @@ class PlaceWatch:
             looks.give_up()
             return
         waits = waiting(table)
+        figures = {FROZEN: float(gc.get_freeze_count())}
         if looks.libraries:
-            arrays = float(bytes_of(table, "numpy.ndarray"))
-            figures = {WAITING: float(waits.n_bytes), FROZEN: float(gc.get_freeze_count()), "arrays_bytes": arrays}
-            self._recorder.add(fmt.Metrics(self._budget.clock(), generation, figures, AT))
+            figures |= {WAITING: float(waits.n_bytes), "arrays_bytes": float(bytes_of(table, "numpy.ndarray"))}
+        self._recorder.add(fmt.Metrics(self._budget.clock(), generation, figures, AT))
         if looks.kept:
             before = looks.before(generation)
-            grown = charge(before.table, table, least_bytes=_LEAST_BYTES, most=_MOST_PLACES)
+            grown = charge(
+                before.table, table, least_bytes=_LEAST_BYTES, most=_MOST_PLACES,
+                is_own=lambda name: not is_installed(name),
+            )
             self._record(grown, table, waits, generation, looks, before)
             came = sum(growth.n_bytes for growth in grown)
             self._has_compared = True
@@ -312,6 +317,7 @@ class PlaceWatch:
         keeper = keeper_of_graphs(table)
         named = {growth.place for growth in grown} | {node.place for node in nodes[1:]} - table.roots.keys()
         steps = resolve(named if keeper is None else named | {keeper}, libraries=looks.libraries)
+        steps[PILE_OF_MODULES] = _path_of_modules()
         rows = [_row(growth, steps.get(growth.place, ())) for growth in grown]
         held = [] if self._recorder.read_devices is None else _tensors_in(grown, libraries=looks.libraries)
         if before is not None:
@@ -364,6 +370,11 @@ def _node(node: HeapNode, root: Root | None, steps: Sequence[PathStep]) -> fmt.H
     name = step_in_words(steps[-1]._replace(length=-1)) if steps else node.type_name
     name = root_in_words(root) if root is not None else name
     return fmt.HeapPlace(node.parent, name, node.n_objects, node.n_bytes, node.came_bytes)
+
+
+def _path_of_modules() -> tuple[PathStep, ...]:
+    """The path to ``sys.modules``, which a walk does not take: each module is a root."""
+    return PathStep(MODULE, "root", "sys"), PathStep("dict", "attribute", "modules", length=len(sys.modules))
 
 
 def _row(growth: Growth, steps: Sequence[PathStep]) -> fmt.Place:

@@ -12,7 +12,7 @@ from phaseprof.errors import ProbeUnavailable
 from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes.protocol import Closable, CostClass
 
-_ZOMBIE = b"Z"
+ZOMBIE = b"Z"
 # Fields of /proc/PID/stat, from the state letter on.
 _MINOR_FAULTS, _MAJOR_FAULTS = 7, 9
 _PRIVATE = re.compile(rb"^Private_(?:Clean|Dirty|Hugetlb):\s+(\d+) kB", re.M)
@@ -103,7 +103,7 @@ def describe_children(before: Mapping[int, ChildMemory] = _NOTHING) -> Children:
     zombies: list[int] = []
     for pid in list_descendants():
         name, state, n_faults = read_name_state_faults(pid)
-        if state == _ZOMBIE:
+        if state == ZOMBIE:
             zombies.append(pid)
         elif state:
             last = before.get(pid)
@@ -184,7 +184,7 @@ def _name_and_state_from_psutil(pid: int) -> tuple[str, bytes]:
 
     try:
         process = psutil.Process(pid)
-        return process.name(), _ZOMBIE if process.status() == psutil.STATUS_ZOMBIE else b"?"
+        return process.name(), ZOMBIE if process.status() == psutil.STATUSZOMBIE else b"?"
     except (psutil.Error, OSError) as error:
         raise_the_programs(error)
         return "", b""

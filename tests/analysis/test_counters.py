@@ -97,6 +97,14 @@ def test_pages_that_objects_hold_are_a_leak_of_the_phase_that_made_the_objects()
     assert finding.holder[:3] == LOSSES[:3]
 
 
+def test_pages_of_new_segments_are_a_leak_of_the_phase_that_touches_them() -> None:
+    process = with_objects("shm_resident_bytes", 2.0 * MIB, "ray.ObjectRef")
+    for g in (4, 30):  # what is mapped takes milliseconds to read
+        process.add(fmt.Metrics(g, g, {"shm_bytes": 2.0 * MIB * g}))
+
+    assert only(process).phase == "log"
+
+
 def test_a_segment_explains_its_descriptor() -> None:
     assert kinds(record({"shm_segments": rising(1), "descriptors": rising(1)})) == ["shared memory"]
 

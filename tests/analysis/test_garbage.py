@@ -144,6 +144,22 @@ def test_what_is_frozen_and_dropped_is_garbage_for_good(frozen: int, came: int, 
     assert ("gc.unfreeze" in finding.advice) == (kind == "garbage")
 
 
+@pytest.mark.parametrize(("phase", "kind"), [("rollout", "garbage"), ("save", "native")])
+def test_what_malloc_gives_with_what_is_frozen_is_garbage_too(phase: str, kind: str) -> None:
+    """Two looks at what the program reaches say that no place has it, where all of the heap was looked at once."""
+    counters = {"python_blocks": lambda g: 1e5 + 1500 * g, "malloc_in_use_bytes": lambda g: 1e8 + 2 * MIB * g}
+    births = [born("python_blocks", 1, rollout=1500.0), born("malloc_in_use_bytes", 1, **{phase: 2.0 * MIB})]
+    process = record(counters, births)
+    for g in (4, LAST):
+        process.add(fmt.Metrics(g, g, {"gc/gc_frozen": 1000.0 * g}))
+    process.add(fmt.Places(LAST, LAST, 4, 0, [], libraries=False))
+    process.add(fmt.Places(LAST, LAST, LAST, 10**7, []))
+
+    (finding,) = find_leaks(process)
+
+    assert (finding.verdict, finding.kind, finding.phase) == ("leak", kind, phase)
+
+
 def test_what_piles_up_is_told_and_not_the_few_that_an_import_has_dropped() -> None:
     rows = [("torch.Tensor", 108, 58_000_000), ("_ctypes.PyCArrayType", 5, 12_000), ("app.Rollout", 54, 5_700)]
 

@@ -12,7 +12,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phaseprof.diagnosis.charging import Growth, Kept, charge, keeper_of_graphs, seen_once, waiting
+from phaseprof.diagnosis.charging import PILE_OF_MODULES, Growth, Kept, charge, keeper_of_graphs, seen_once, waiting
 from phaseprof.native.places import read_places, resolve
 
 
@@ -173,3 +173,24 @@ def test_a_module_that_is_imported_is_no_growth() -> None:
         del sys.modules["imported_late"]
 
     assert grown == []
+
+
+def test_modules_of_the_program_that_pile_up_are_charged_together() -> None:
+    before = Kept(read_places())
+    names = ["candidate_1", "candidate_2"]
+    for name in names:
+        module = types.ModuleType(name)
+        module.table = [str(n) * 100 for n in range(2000)]  # type: ignore[attr-defined]
+        sys.modules[name] = module
+    try:
+        after = read_places()
+        (grown,) = charge(before, after, least_bytes=400_000, most=8, is_own=names.__contains__)
+        alone = charge(before, after, least_bytes=400_000, most=8, is_own=names[:1].__contains__)
+    finally:
+        for name in names:
+            del sys.modules[name]
+
+    assert (grown.place, grown.direct[0].type_name, grown.direct[0].n_objects) == (PILE_OF_MODULES, "module", 2)
+    assert grown.n_bytes == grown.direct[0].n_bytes > 800_000
+    assert grown.inside[0].type_name == "str"
+    assert alone == []  # one module is an import

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import signal
@@ -45,7 +46,20 @@ def go_on(process: subprocess.Popen[bytes]) -> None:
 
 
 def test_without_children_nothing_has_grown() -> None:
-    assert run_in_child(lambda: ChildGrowthProbe().read()) == {"children_grown_bytes": 0, "children_faulted_bytes": 0}
+    assert run_in_child(lambda: ChildGrowthProbe().read()) == {
+        "children": 0, "children_grown_bytes": 0, "children_faulted_bytes": 0,
+    }  # fmt: skip
+
+
+def test_while_their_number_changes_children_are_counted_at_each_reading() -> None:
+    probe = ChildGrowthProbe()
+    counts = []
+    with contextlib.ExitStack() as stack:
+        for _ in range(6):
+            counts.append(probe.read()["children"])
+            stack.enter_context(waiting_children(1, lambda: None))
+
+    assert [count - counts[0] for count in counts] == [0, 0, 0, 0, 4, 5]
 
 
 def test_what_a_worker_allocates_is_its_growth(worker: subprocess.Popen[bytes]) -> None:
