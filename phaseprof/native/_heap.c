@@ -3486,8 +3486,7 @@ each_and_frozen(Generation *generations, object_action action, void *arg)
 typedef struct {
     uintptr_t *types;
     uint64_t *counts;
-    size_t mask, used;
-    int failed;
+    size_t mask;
 } Tally;
 
 static int
@@ -3496,8 +3495,6 @@ tally_make(Tally *tally, size_t capacity)
     tally->types = calloc(capacity, sizeof(uintptr_t));
     tally->counts = calloc(capacity, sizeof(uint64_t));
     tally->mask = capacity - 1;
-    tally->used = 0;
-    tally->failed = 0;
     if (tally->types == NULL || tally->counts == NULL) {
         free(tally->types);
         free(tally->counts);
@@ -3516,88 +3513,12 @@ tally_slot(const Tally *tally, uintptr_t type)
     return at;
 }
 
-static int
-tally_grow(Tally *tally)
-{
-    Tally larger;
-    if (tally_make(&larger, (tally->mask + 1) * 2) < 0) {
-        return -1;
-    }
-    for (size_t i = 0; i <= tally->mask; i++) {
-        if (tally->types[i]) {
-            size_t at = tally_slot(&larger, tally->types[i]);
-            larger.types[at] = tally->types[i];
-            larger.counts[at] = tally->counts[i];
-        }
-    }
-    larger.used = tally->used;
-    free(tally->types);
-    free(tally->counts);
-    *tally = larger;
-    return 0;
-}
-
-static inline void
-tally_any(void *arg, PyObject *object)
-{
-    Tally *tally = arg;
-    uintptr_t type = (uintptr_t)Py_TYPE(object);
-    size_t at = tally_slot(tally, type);
-    if (UNLIKELY(!tally->types[at])) {
-        if (tally->failed) {
-            return;
-        }
-        if (tally->used * 2 > tally->mask) {
-            if (tally_grow(tally) < 0) {
-                tally->failed = 1;
-                return;
-            }
-            at = tally_slot(tally, type);
-        }
-        tally->types[at] = type;
-        tally->used++;
-    }
-    tally->counts[at]++;
-}
-
 static inline void
 tally_known(void *arg, PyObject *object)
 {
     Tally *tally = arg;
     size_t at = tally_slot(tally, (uintptr_t)Py_TYPE(object));
     tally->counts[at] += tally->types[at] != 0;
-}
-
-PyDoc_STRVAR(census_doc, "census()\n--\n\n"
-                         "Return (type, number) for each exact type of the objects that the collector tracks.");
-
-static PyObject *
-heap_census(PyObject *self, PyObject *Py_UNUSED(ignored))
-{
-    Generation *generations;
-    Tally tally;
-    if (find_generations(&generations) < 0) {
-        return NULL;
-    }
-    if (tally_make(&tally, 1 << 12) < 0) {
-        return PyErr_NoMemory();
-    }
-    each_tracked(generations, tally_any, &tally);
-    for (size_t i = 0; i <= tally.mask; i++) {
-        Py_XINCREF((PyObject *)tally.types[i]);
-    }
-    PyObject *answer = tally.failed ? PyErr_NoMemory() : PyList_New(0);
-    for (size_t i = 0; answer != NULL && i <= tally.mask; i++) {
-        if (tally.types[i]) {
-            append(&answer, Py_BuildValue("(OK)", (PyObject *)tally.types[i], (unsigned long long)tally.counts[i]));
-        }
-    }
-    for (size_t i = 0; i <= tally.mask; i++) {
-        Py_XDECREF((PyObject *)tally.types[i]);
-    }
-    free(tally.types);
-    free(tally.counts);
-    return answer;
 }
 
 PyDoc_STRVAR(count_doc, "count(types)\n--\n\n"
@@ -4886,7 +4807,6 @@ static PyMethodDef methods[] = {
     {"deep_size", heap_deep_size, METH_VARARGS, deep_size_doc},
     {"known", heap_known, METH_NOARGS, known_doc},
     {"learn", heap_learn, METH_VARARGS, learn_doc},
-    {"census", heap_census, METH_NOARGS, census_doc},
     {"count", heap_count, METH_O, count_doc},
     {"local_values", heap_local_values, METH_O, local_values_doc},
     {"look", heap_look, METH_VARARGS, look_doc},
@@ -4900,7 +4820,7 @@ static PyMethodDef methods[] = {
 };
 
 /* To be raised, here and in extension.py, with each change of what a function takes or returns. */
-#define INTERFACE 8
+#define INTERFACE 9
 
 static int
 fill_module(PyObject *module)

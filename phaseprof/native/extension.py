@@ -31,7 +31,7 @@ __all__ = [
 # What the walks must know of containers that the C interface has no names for.
 CONTAINERS = (deque, OrderedDict, defaultdict)
 # That of _heap.c; one that was built from other sources takes and returns other things.
-INTERFACE = 8
+INTERFACE = 9
 # Those of the small modules beside it.
 INTERFACES = {"_sampling": 1, "_points": 1}
 
@@ -46,7 +46,6 @@ class Extension(Protocol):
     deep_size: Callable[..., tuple[object, ...]]
     known: Callable[[], object]
     learn: Callable[[object, bytes], None]
-    census: Callable[[], list[tuple[type, int]]]
     count: Callable[[tuple[type, ...]], list[int]]
     local_values: Callable[[FrameType], list[tuple[str, object]]]
     look: Callable[..., tuple[object, ...]]

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from phaseprof.native import counting, looking
+from phaseprof.native import looking
 from phaseprof.native.looking import Action
 from phaseprof.probes import walk
 from phaseprof.probes.own import is_own_type, own_tally
@@ -141,8 +141,8 @@ def count_type_names() -> dict[str, int]:
 
 def _tally() -> list[tuple[type, int]]:
     """Count every tracked object by exact type: in C, or else from the collector's list."""
-    found = counting.census()
-    return sift(gc.get_objects)[0] if found is None else without(found, made_by_looks_in_c())
+    found = looking.look({}, is_deep=False)
+    return sift(gc.get_objects)[0] if found is None else without(found.tally, made_by_looks_in_c())
 
 
 def names_of(counts: Sequence[tuple[type, int]]) -> dict[str, int]:
@@ -174,7 +174,7 @@ def _count_family(family: Sequence[type]) -> dict[int, int]:
     hidden = [cls for cls in family if not is_collected(cls)]
     collected = [cls for cls in family if is_collected(cls)]
     counts: Counter[int] = Counter()
-    if collected and (exact := counting.count(collected)) is not None:
+    if collected and (exact := looking.count(collected)) is not None:
         counts.update(dict(zip(map(id, collected), exact, strict=True)))
     elif collected:
         # Other referrers (MRO tuples, namespaces, modules) have other types, which nobody looks up.
