@@ -42,9 +42,7 @@ class Progress:
         self._began = clock()
         self._next = self._began + _DELAY_S
         self._shown = 0
-        self._is_on = (
-            not _is_hidden and self._stream is not None and not self._stream.closed and self._stream.isatty()
-        )
+        self._is_on = not _is_hidden and self._stream is not None and not self._stream.closed and self._stream.isatty()
 
     def __enter__(self) -> Progress:
         return self

@@ -552,4 +552,3 @@ def _unplaced(process: ProcessRun, symptom: Symptom, device: str, horizon: Horiz
 
 def _is_on_device(symptom: Symptom) -> bool:
     return symptom.key.endswith("/allocated_bytes") and symptom.judgement.verdict == "leak"
-

@@ -81,4 +81,3 @@ def _dask_client(engine: str) -> tuple[Client, bool]:
         return Client.current(), False
     except ValueError:
         return Client(dashboard_address=None), True
-

@@ -19,12 +19,10 @@ from phaseprof.records import Finding, HeldTensors
 def torch_name(device: str) -> str:
     """Turn the probes' name of a device into torch's own, by which storages are filed: ``cuda0`` is ``cuda:0``."""
     kind = device.rstrip("0123456789")
-    return f"{kind}:{device[len(kind):]}" if len(kind) < len(device) else device
+    return f"{kind}:{device[len(kind) :]}" if len(kind) < len(device) else device
 
 
-def placed_on(
-    process: ProcessRun, symptom: Symptom, device: str, horizon: Horizon, phase: str | None
-) -> list[Finding]:
+def placed_on(process: ProcessRun, symptom: Symptom, device: str, horizon: Horizon, phase: str | None) -> list[Finding]:
     """Return a finding for each place that brought a fifth or more of what leaks on a device; most, by one look.
 
     Args:

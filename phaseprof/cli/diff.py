@@ -96,9 +96,7 @@ def _write_page(comparison: Comparison, args: argparse.Namespace) -> None:
     try:
         write_compare_html(comparison, processes, args.html)
     except OSError as error:
-        raise UsageError(
-            f"cannot write {args.html}: {error.strerror}; give a file in a folder that exists"
-        ) from error
+        raise UsageError(f"cannot write {args.html}: {error.strerror}; give a file in a folder that exists") from error
 
 
 def _run_experiment(args: argparse.Namespace) -> int:

@@ -336,9 +336,7 @@ def _items(obj: object, kind: Kind) -> Iterator[tuple[object, int]]:
         yield from _behind_array(obj)
 
 
-def _ordinals(
-    referents: list[object], held: Attributes, kind: Kind, apart: set[int]
-) -> Iterator[tuple[object, int]]:
+def _ordinals(referents: list[object], held: Attributes, kind: Kind, apart: set[int]) -> Iterator[tuple[object, int]]:
     """Yield the references that are no attributes, nor told ``apart``, by number where they are no items."""
     apart |= {*held.value_ids, *(() if held.namespace is None else (id(held.namespace),))}
     n = 0

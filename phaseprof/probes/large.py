@@ -138,9 +138,7 @@ def _large_plain(plain: list[object], min_bytes: int) -> list[_Candidate]:
     return found
 
 
-def _large_arrays(
-    arrays: Iterable[object], min_bytes: int, *, known: frozenset[int] = frozenset()
-) -> list[_Candidate]:
+def _large_arrays(arrays: Iterable[object], min_bytes: int, *, known: frozenset[int] = frozenset()) -> list[_Candidate]:
     """Choose for each large buffer whose owner is not known the widest array over it that a container holds."""
     if "numpy" not in sys.modules:
         return []

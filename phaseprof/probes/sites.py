@@ -57,7 +57,6 @@ _Frames = tuple[tuple[str, int], ...]
 _Reader = Callable[[object], "_Frames | None"]
 
 
-
 class Tracer(Protocol):
     """The interpreter's own module behind ``tracemalloc``, which imports nothing."""
 

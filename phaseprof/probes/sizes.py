@@ -68,9 +68,7 @@ def deep_sizes(named: Mapping[str, object], *, deadline_s: float = math.inf) -> 
 def _compare(parts: Mapping[str, InParts]) -> DeepSizes:
     """Count what several names share once, by the ids of all that was measured."""
     found = [part.found for part in parts.values()]
-    names = {
-        name: NamedSize(part.found.total, not part.is_done or part.is_truncated) for name, part in parts.items()
-    }
+    names = {name: NamedSize(part.found.total, not part.is_done or part.is_truncated) for name, part in parts.items()}
     if len(found) < 2:
         return DeepSizes(names, sum(one.total for one in found))
     ids = np.concatenate([np.frombuffer(one.ids, np.int64) for one in found])

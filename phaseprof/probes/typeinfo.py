@@ -17,9 +17,7 @@ T = TypeVar("T")
 # Descriptors taken from ``type`` itself: an attribute look-up on the class would ask its metaclass first.
 _mro_of = cast("Callable[[type], tuple[type, ...]]", type.__dict__["__mro__"].__get__)
 _namespace_of = cast("Callable[[type], MappingProxyType[str, object]]", type.__dict__["__dict__"].__get__)
-_module_namespace_of = cast(
-    "Callable[[ModuleType], dict[str, object]]", vars(ModuleType)["__dict__"].__get__
-)
+_module_namespace_of = cast("Callable[[ModuleType], dict[str, object]]", vars(ModuleType)["__dict__"].__get__)
 _flags_of = cast("Callable[[type], int]", type.__dict__["__flags__"].__get__)
 _module_of = cast("Callable[[type], object]", type.__dict__["__module__"].__get__)
 _qualname_of = cast("Callable[[type], str]", type.__dict__["__qualname__"].__get__)

@@ -224,9 +224,7 @@ class PointFolder:
         # Few bits are sorted by counting.
         order = np.argsort(place.astype(np.uint16) if len(places) < 1 << 16 else place, kind="stable")
         # The readings of all points at once, since there may be as many points as rows.
-        tables = [
-            (column.metric, *_newest(column, order, place, rows.generations, len(places))) for column in columns
-        ]
+        tables = [(column.metric, *_newest(column, order, place, rows.generations, len(places))) for column in columns]
         for at, name in enumerate(places):
             for metric, bounds, read_at, values in tables:
                 begin, end = bounds[at], bounds[at + 1]

@@ -56,9 +56,7 @@ def build_timeline(entries: Sequence[dict[str, object]], frames: FrameTable) -> 
         TimelineBlock(one.start, end, one.size, frames.stack(frames.number(one.frames))) for one, end in chosen
     )
     kept = _thinned(levels)
-    return Timeline(
-        len(entries), len(found), blocks, before, tuple(kept), tuple(before + levels[at] for at in kept)
-    )
+    return Timeline(len(entries), len(found), blocks, before, tuple(kept), tuple(before + levels[at] for at in kept))
 
 
 def _thinned(levels: Sequence[int]) -> list[int]:

@@ -96,9 +96,7 @@ class ProcessPart(Part):
                     class_="looked")
         )  # fmt: skip
         words = f"{verdict_words(summary)}."
-        verdict = (
-            element("p", words, class_=f"verdict {tone(summary)}") if not self.is_alone else Html("")
-        )
+        verdict = element("p", words, class_=f"verdict {tone(summary)}") if not self.is_alone else Html("")
         found = findings_list(summary.findings, prefix=self.prefix, sources=self._sources(summary))
         return section(self.prefix, "findings", "Findings", verdict, looked, found)
 

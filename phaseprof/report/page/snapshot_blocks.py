@@ -30,11 +30,7 @@ def blocks_flame(series: DeviceSeries) -> Chart | None:
     if series.stackless:
         alive[()] += series.stackless[1]
     named = (("Survivors of the recorded events", survivors), ("Live blocks of the last snapshot", alive))
-    flames = [
-        flame
-        for title, sizes in named
-        if any(sizes) and (flame := _flame(title, sizes)) is not None
-    ]
+    flames = [flame for title, sizes in named if any(sizes) and (flame := _flame(title, sizes)) is not None]
     if not flames:
         return None
     said = f"{flames[0].title} by stack, {format_bytes(flames[0].n_bytes)}; the outermost function on top"
