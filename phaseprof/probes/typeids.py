@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import compress
 from operator import not_
@@ -38,30 +38,9 @@ def without(counts: Iterable[tuple[type, int]], made: Mapping[int, int]) -> list
     return [(cls, n - made.get(id(cls), 0)) for cls, n in counts if n > made.get(id(cls), 0)]
 
 
-def made_by_looks(look: Callable[[Source], list[type]]) -> Mapping[int, int]:
-    """Return how many objects of each type, by its id, a way to list the types of all objects adds to them itself.
-
-    It is tried on the young objects: what a look makes is among them, and they are few.
-    """
-    return _tried(look) + Counter({id(cls): n for cls, n in made_by_a_look().items()})
-
-
 def made_by_looks_in_c() -> Mapping[int, int]:
-    """Return the same of a look in C, which makes nothing itself: what the look makes that it is part of."""
+    """Return how many objects of each type, by its id, are made by the look that one in C is part of."""
     return {id(cls): n for cls, n in made_by_a_look().items()}
-
-
-@cache
-def _tried(look: Callable[[Source], list[type]]) -> Counter[int]:
-    return _try(look)
-
-
-@uninterrupted
-def _try(look: Callable[[Source], list[type]]) -> Counter[int]:
-    young: Source = partial(gc.get_objects, 0)
-    Counter(map(id, look(young)))  # what is made once, by whom it may be called, is there from now on
-    during = Counter(map(id, look(young)))
-    return during - Counter(map(id, map(type, young())))
 
 
 class TypeFilter:
@@ -113,9 +92,18 @@ def sift(source: Source, *wanted: Iterable[type]) -> tuple[list[tuple[type, int]
     Cost: 65 ns an object, and 40 for each group; 16 bytes an object while it runs.
     """
     classes, kept = sorted_out(source, *wanted)
-    return without(tally(classes), made_by_looks(_sorting_out(len(wanted)))), kept
+    return without(tally(classes), _made_by_sorting_out(len(wanted)) + Counter(made_by_looks_in_c())), kept
 
 
 @cache
-def _sorting_out(n_groups: int) -> Callable[[Source], list[type]]:
-    return lambda source: sorted_out(source, *[()] * n_groups)[0]
+@uninterrupted
+def _made_by_sorting_out(n_groups: int) -> Counter[int]:
+    """Return how many objects of each type, by its id, a call of ``sorted_out`` adds to the list itself.
+
+    It is tried on the young objects: what it makes is among them, and they are few.
+    """
+    young: Source = partial(gc.get_objects, 0)
+    groups: list[tuple[type, ...]] = [()] * n_groups
+    Counter(map(id, sorted_out(young, *groups)[0]))  # what is made once, by whom it may be called, is there from now on
+    during = Counter(map(id, sorted_out(young, *groups)[0]))
+    return during - Counter(map(id, map(type, young())))

@@ -168,7 +168,7 @@ def sorted_out(source: Source, *groups: Iterable[type]) -> tuple[list[type], lis
         hands.clear()
 
 
-def objects_but_tuples(source: Source = gc.get_objects) -> tuple[list[Any], list[type]]:
+def objects_but_tuples() -> tuple[list[Any], list[type]]:
     """List objects without exact tuples, and the types of all of them, tuples included.
 
     A tuple that a thread is building is in the collector's list and nowhere else.  A finished one is found through
@@ -181,7 +181,7 @@ def objects_but_tuples(source: Source = gc.get_objects) -> tuple[list[Any], list
     hands = _Hands()
     try:
         in_one_call(
-            hands.fill("all", source),
+            hands.fill("all", gc.get_objects),
             hands.make("types", map(type, hands.read("all"))),
             hands.make("others", hands.chosen("all", map(partial(is_not, tuple), hands.read("types")))),
             hands.drop("all"),
