@@ -9,9 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from phaseprof.analysis.compare import GROWS, Z_95, Comparison, Slope, compare
+from phaseprof.analysis.compare import GROWS, Z_95, Comparison, Slope
 from phaseprof.errors import UsageError
-from phaseprof.recording.reader import Run
 
 Scaling = Literal["proportional", "independent", "partly", "undecided", "only where", "does not apply"]
 
@@ -50,28 +49,6 @@ class Experiment:
         return {"format": 1, **asdict(self), "comparison": self.comparison.to_dict()}
 
 
-def run_experiment(
-    runs: Sequence[Run], settings: Sequence[Mapping[str, str]], names: Sequence[str], *, rank: int | None = None
-) -> Experiment:
-    """Compare runs and test whether growth is proportional to the setting that differs.
-
-    Args:
-        runs: two or more.
-        settings: one mapping a run from setting to value.
-        names: one a run.
-        rank: the process to compare, as in ``compare``.
-
-    Raises:
-        UsageError: no setting differs, or a run lacks one that another has.
-
-    Method: the exponent b in slope = k * value**b by weighted least squares on logarithms, weights from the slopes'
-    intervals and 2 % for the rounding of allocators; proportional when the interval of b holds 1 and not 0, or b is
-    within 0.1 of it.  With three or more values also slope = a + k * value.  Smallest n: two values.
-    """
-    _changed(settings, names)  # tell what is wrong with them before the work is done
-    return judge_experiment(compare(runs, names, rank=rank), settings)
-
-
 def judge_experiment(comparison: Comparison, settings: Sequence[Mapping[str, str]]) -> Experiment:
     """Test whether growth is proportional to the setting that differs, in runs that were compared already.
 
@@ -82,7 +59,9 @@ def judge_experiment(comparison: Comparison, settings: Sequence[Mapping[str, str
     Raises:
         UsageError: no setting differs, or a run lacks one that another has.
 
-    Method: as ``run_experiment``.
+    Method: the exponent b in slope = k * value**b by weighted least squares on logarithms, weights from the slopes'
+    intervals and 2 % for the rounding of allocators; proportional when the interval of b holds 1 and not 0, or b is
+    within 0.1 of it.  With three or more values also slope = a + k * value.  Smallest n: two values.
     """
     changed = _changed(settings, comparison.names)
     parameter = changed[0] if len(changed) == 1 else ""

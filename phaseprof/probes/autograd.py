@@ -11,7 +11,6 @@ import contextlib
 import gc
 import types
 from collections.abc import Callable, Collection, Iterator, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, cast
 
 from phaseprof.interrupts import raise_the_programs
@@ -49,7 +48,7 @@ def leaves_with_graph(tensors: Sequence[torch.Tensor]) -> list[int]:
     ``backward(create_graph=True)`` leaves them: the gradient's graph refers to the leaf and the leaf to its gradient,
     a cycle in C++ that no collection frees; ``zero_grad(set_to_none=True)`` does.
     """
-    torch = _torch()
+    torch = loaded_torch()
     if torch is None:
         return []
     base = torch._C.TensorBase
@@ -102,10 +101,6 @@ def graph_holding(
         walk.clear()
 
 
-def _torch() -> ModuleType | None:
-    return loaded_torch()
-
-
 class _Getters:
     """The C descriptors of one node type, looked up once."""
 
@@ -127,7 +122,7 @@ class _Walk:
 
     def __init__(self, max_nodes: int) -> None:
         self._max_nodes = max_nodes
-        self._torch = _torch()
+        self._torch = loaded_torch()
         self._seen: set[int] = set()
         self._getters: dict[type, _Getters] = {}
         self.nodes: list[object] = []

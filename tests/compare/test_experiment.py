@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from phaseprof.analysis.experiment import Experiment, run_experiment
+from phaseprof.analysis.compare import compare
+from phaseprof.analysis.experiment import Experiment, judge_experiment
 from phaseprof.errors import UsageError
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
@@ -26,7 +27,8 @@ def make_run(kib: float, n: int = 60, wobble: float = 0.0) -> Run:
 
 def experiment(pairs: Sequence[tuple[str, float]], *, name: str = "seq_len", wobble: float = 0.0) -> Experiment:
     runs = [make_run(kib, wobble=wobble) for _, kib in pairs]
-    return run_experiment(runs, [{name: value} for value, _ in pairs], [f"run{at}" for at in range(len(pairs))])
+    compared = compare(runs, [f"run{at}" for at in range(len(pairs))])
+    return judge_experiment(compared, [{name: value} for value, _ in pairs])
 
 
 @pytest.mark.parametrize(
@@ -73,7 +75,7 @@ def test_wide_intervals_decide_nothing() -> None:
 def test_two_settings_at_once_cannot_be_told_apart() -> None:
     settings = [{"seq_len": "50", "batch": "8"}, {"seq_len": "25", "batch": "4"}]
 
-    found = run_experiment([make_run(100), make_run(50)], settings, ["a", "b"])
+    found = judge_experiment(compare([make_run(100), make_run(50)], ["a", "b"]), settings)
 
     assert found.scaling == "does not apply"
     assert "seq_len and batch changed together" in experiment_sentence(found)
@@ -82,17 +84,17 @@ def test_two_settings_at_once_cannot_be_told_apart() -> None:
 def test_constant_settings_beside_the_one_that_differs_do_not_matter() -> None:
     settings = [{"seq_len": "50", "batch": "8"}, {"seq_len": "25", "batch": "8"}]
 
-    assert run_experiment([make_run(100), make_run(50)], settings, ["a", "b"]).parameter == "seq_len"
+    assert judge_experiment(compare([make_run(100), make_run(50)], ["a", "b"]), settings).parameter == "seq_len"
 
 
 def test_no_setting_differs() -> None:
     with pytest.raises(UsageError, match="a setting must differ"):
-        run_experiment([make_run(1), make_run(1)], [{"a": "1"}, {"a": "1"}], ["a", "b"])
+        judge_experiment(compare([make_run(1), make_run(1)], ["a", "b"]), [{"a": "1"}, {"a": "1"}])
 
 
 def test_missing_setting_is_named() -> None:
     with pytest.raises(UsageError, match="b has no value for 'a'"):
-        run_experiment([make_run(1), make_run(1)], [{"a": "1"}, {}], ["a", "b"])
+        judge_experiment(compare([make_run(1), make_run(1)], ["a", "b"]), [{"a": "1"}, {}])
 
 
 def test_text_shows_the_setting_beside_each_run() -> None:

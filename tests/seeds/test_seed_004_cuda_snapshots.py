@@ -10,7 +10,7 @@ from seed_programs import generations, nothing, run_on_device
 
 from phaseprof import Profiler, load
 from phaseprof.analysis.compare import compare
-from phaseprof.analysis.experiment import run_experiment
+from phaseprof.analysis.experiment import judge_experiment
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.analysis.imports import import_files
 from phaseprof.cli import main
@@ -120,7 +120,7 @@ def test_004_12_growth_against_the_sequence_length(power: int, words: str) -> No
     lengths = (25, 50, 100)
     runs = [Run(None, [run_on_device([2048 + n**power * g / 10 for g in range(30)])]) for n in lengths]
 
-    found = run_experiment(runs, [{"length": str(n)} for n in lengths], [f"run{n}" for n in lengths])
+    found = judge_experiment(compare(runs, [f"run{n}" for n in lengths]), [{"length": str(n)} for n in lengths])
 
     assert found.exponent is not None
     assert found.exponent[0] == pytest.approx(power, abs=0.05)

@@ -13,7 +13,6 @@ from phaseprof.probes.holding.reading import (
     class_attributes,
     class_module,
     is_module,
-    is_ours,
     module_namespace,
     type_name,
 )
@@ -129,8 +128,3 @@ def is_importable(cls: type) -> bool:
             return False
         found = class_attributes(found).get(name)  # type: ignore[arg-type]
     return found is cls
-
-
-def is_record(obj: object) -> bool:
-    """Say whether the object is one of phaseprof's own."""
-    return is_ours(type(obj))

@@ -11,8 +11,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from phaseprof.probes.holding.chains import chain_ends, climb
 from phaseprof.probes.holding.graph import Node, ancestors
-from phaseprof.probes.holding.reading import is_our_code, is_unsafe
-from phaseprof.probes.holding.roots import Roots, is_record
+from phaseprof.probes.holding.reading import is_our_code, is_ours, is_unsafe
+from phaseprof.probes.holding.roots import Roots
 from phaseprof.probes.holding.tensor_links import may_be_held_by_torch, parents_in_torch, references_in_cpp
 from phaseprof.probes.holding.untracked import parents_not_tracked
 from phaseprof.probes.uninterrupted import referrers
@@ -155,7 +155,7 @@ class Search:
 
     def _is_ours(self, referrer: object) -> bool:
         identity = id(referrer)
-        if identity in self._skip or identity in self._roots.ours or is_record(referrer):
+        if identity in self._skip or identity in self._roots.ours or is_ours(type(referrer)):
             return True
         return type(referrer) is types.FrameType and is_our_code(referrer.f_code)
 
