@@ -11,7 +11,7 @@ import numpy.typing as npt
 from phaseprof.analysis.intervals import COPIES, between_points
 from phaseprof.analysis.symptoms import carry_forward
 from phaseprof.errors import UsageError
-from phaseprof.recording.model import ProcessRun
+from phaseprof.recording.model import COUNTED, ProcessRun
 from phaseprof.recording.reader import Run
 from phaseprof.recording.series import Series, Sums
 
@@ -155,19 +155,25 @@ def interval_changes(side: Side, metric: str) -> dict[str, Floats]:
     Phases are those that the recording charged; where none was recorded, an interval is named by the point that ends
     it.  Changes are in the order of their generations.
     """
-    charged = {phase: series for (phase, name), series in side.process.charges.items() if name == metric}
+    charged = side.process.charges_of(metric)
     if charged:
-        return {phase: _within(side, sums) for phase, sums in charged.items()}
+        unknown = charged.pop(COUNTED, Sums())
+        return {phase: _within(side, sums, unknown) for phase, sums in charged.items()}
     points = [point for point, name in side.process.series if name == metric and point not in COPIES]
     levels = {point: dict(zip(*map(list, side.series(point, metric)), strict=True)) for point in points}
     changes = between_points(levels)
     return {point: np.array([change for _, change in found]) for point, found in changes.items()}
 
 
-def _within(side: Side, sums: Sums) -> Floats:
-    """Return the change in each generation of the common part: zero for one in which the phase changed nothing."""
+def _within(side: Side, sums: Sums, unknown: Sums) -> Floats:
+    """Return the change in each generation of the common part: zero for one in which the phase changed nothing.
+
+    Generations in which it is unknown what phases changed are left out.
+    """
     of = dict(sums)
-    ordinals = sorted({*sums.generations, *(generation.ordinal for generation in side.process.generations)})
+    every = {*sums.generations, *(generation.ordinal for generation in side.process.generations)}
+    left_out = set(unknown.generations)
+    ordinals = [ordinal for ordinal in sorted(every) if unknown.slot(ordinal) not in left_out]
     changes = np.array([of.get(sums.slot(ordinal), 0.0) / sums.stride for ordinal in ordinals])
     x = side.axis(ordinals)
     return changes[(x >= side.first) & (x <= side.last)]

@@ -28,7 +28,11 @@ from phaseprof.recording.nesting import TAKEN_OVER
 from phaseprof.recording.series import Series, Sums
 from phaseprof.records import is_own_name
 
-__all__ = ["BUSY", "CHARGED", "OUTSIDE", "PROCESS_METRICS", "Generation", "PhaseTotals", "ProcessRun", "point_name"]
+__all__ = [
+    "BUSY", "CHARGED", "COUNTED", "OUTSIDE", "PROCESS_METRICS", "Generation", "PhaseTotals", "ProcessRun", "point_name",
+]  # fmt: skip
+# What changed while visits of phases were only counted: each may have brought it, or none.
+COUNTED = "(visits only counted)"
 
 T = TypeVar("T")
 MAX_NOTES = 1000
@@ -282,6 +286,25 @@ class ProcessRun:
         """How often a checkpoint was passed, recorded or only counted."""
         numbers = [n for n, label in self.labels.items() if label.role == "checkpoint" and label.name == checkpoint]
         return sum(self._folder.passed.get(n, 0) + self.counted.get(n, 0) for n in numbers)
+
+    def charges_of(self, metric: str) -> dict[str, Sums]:
+        """Return by phase what a metric changed by while it was the innermost.
+
+        In generations in which phases were entered and none of their visits recorded, the change lies under
+        ``COUNTED``: it may be theirs or nobody's.
+        """
+        found = {phase: sums for (phase, name), sums in self.charges.items() if name == metric and len(sums)}
+        outside = found.get(OUTSIDE)
+        if outside is None or not any(self._is_phase(number) for number in self.counted):
+            return found
+        recorded = {g for phase, sums in found.items() if phase != OUTSIDE for g in sums.generations}
+        found |= {name: Sums(outside.stride) for name in (OUTSIDE, COUNTED)}
+        for g, change in outside:
+            found[OUTSIDE if g in recorded or g < 0 else COUNTED].put(g, change)
+        return {phase: sums for phase, sums in found.items() if len(sums)}
+
+    def _is_phase(self, number: int) -> bool:
+        return number in self.labels and self.labels[number].role in ("phase", "block")
 
     def _series(self, point: str, metric: str) -> Series:
         return series_of(self.series, point, metric, Series)

@@ -25,10 +25,10 @@ class Series:
 
     __slots__ = ("_packed", "_stride", "generations", "values")
 
-    def __init__(self) -> None:
+    def __init__(self, stride: int = 1) -> None:
         self.generations: list[int] = []
         self.values: list[float] = []
-        self._stride = 1
+        self._stride = stride
         self._packed: tuple[_Packed, _Packed] | None = None
 
     def put(self, generation: int, value: float) -> None:

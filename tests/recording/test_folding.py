@@ -11,9 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from phaseprof.analysis.compare_series import Side, interval_changes
 from phaseprof.recording import format as fmt
 from phaseprof.recording.folding import OUTSIDE, Row, parse_statm, read_columns
-from phaseprof.recording.model import ProcessRun
+from phaseprof.recording.model import COUNTED, ProcessRun
 from phaseprof.recording.nesting import Rows, walk_nested
 
 PAGE = 4096
@@ -339,3 +340,19 @@ def test_nested_phases_are_matched_without_following_each() -> None:
     assert set(walk.around) == {(2, 1)}
     stray = columns._replace(ids=np.where(np.arange(180) == 5, 4, columns.ids))
     assert walk_nested(stack, stray, {0}) is None
+
+
+def test_what_changed_while_phases_were_only_counted_is_nobodys_and_no_phases() -> None:
+    script = [
+        (0, ENTER, 0, 0), (1, ENTER, 0, 0), (1, EXIT, 0, 9), (0, EXIT, 0, 10), (0, ENTER, 1, 10), (0, EXIT, 1, 17),
+    ]  # fmt: skip
+    process = process_of([rows_of(script)])
+    plain = {phase: dict(sums) for phase, sums in process.charges_of("anonymous_bytes").items()}
+
+    process.counted[1] = 5
+    found = {phase: dict(sums) for phase, sums in process.charges_of("anonymous_bytes").items()}
+
+    assert plain == {"train": {0: 9 * PAGE}, OUTSIDE: {0: PAGE, 1: 7 * PAGE}}
+    assert found == {"train": {0: 9 * PAGE}, OUTSIDE: {0: PAGE}, COUNTED: {1: 7 * PAGE}}
+    changes = {phase: list(each) for phase, each in interval_changes(Side(process, None), "anonymous_bytes").items()}
+    assert changes == {"train": [9 * PAGE], OUTSIDE: [PAGE]}

@@ -9,7 +9,7 @@ from statistics import median
 
 import numpy as np
 
-from phaseprof.recording.model import BUSY, OUTSIDE, ProcessRun
+from phaseprof.recording.model import BUSY, COUNTED, OUTSIDE, ProcessRun
 from phaseprof.recording.series import Sums
 from phaseprof.records import Finding
 from phaseprof.report.page.charts import Chart
@@ -39,8 +39,8 @@ def charge_metrics(process: ProcessRun) -> list[str]:
 
 def charges_of(process: ProcessRun, metric: str) -> dict[str, Sums]:
     """Return the charges of a metric by phase, in the order in which phases were first used."""
-    order = [*dict.fromkeys(process.phase_names), OUTSIDE]
-    found = {phase: series for (phase, name), series in process.charges.items() if name == metric and len(series)}
+    order = [*dict.fromkeys(process.phase_names), OUTSIDE, COUNTED]
+    found = process.charges_of(metric)
     return dict(sorted(found.items(), key=lambda item: order.index(item[0]) if item[0] in order else len(order) - 1))
 
 
