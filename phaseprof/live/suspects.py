@@ -80,8 +80,13 @@ class Suspects:
         return suspicion.rise(self.series(metric)) > 0
 
     def children_rise(self) -> bool:
-        """Whether the memory of child processes has risen by what would be felt, or was read only once."""
-        series = self.series("children_private_bytes")
+        """Whether the memory of child processes has risen by what would be felt, or was read only once.
+
+        Not where their number rises, which says enough: to weigh many takes long.
+        """
+        series, number = self.series("children_private_bytes"), self.series("children")
+        if number is not None and number.last > number.values[0]:
+            return False
         return series is not None and (len(series) < 2 or series.last >= series.values[0] + CHILDREN_BYTES)
 
     def is_urgent(self) -> bool:

@@ -119,6 +119,15 @@ def sum_children(children: Children) -> dict[str, int]:
     return figures | ({"children_private_bytes": sum(known)} if len(known) == len(children.living) else {})
 
 
+def list_children() -> list[int]:
+    """List the children of this process, without theirs; none where only psutil tells them."""
+    try:
+        return _children_of(os.getpid())
+    except OSError as error:
+        raise_the_programs(error)
+        return []
+
+
 def list_descendants() -> list[int]:
     """List the children of this process, theirs included, nearest first.
 
