@@ -108,11 +108,11 @@ def is_frozen(process: ProcessRun, blocks: Symptom) -> bool:
 
     Args:
         process: the recording.
-        blocks: the leaking counter.
+        blocks: the counter of Python's allocator.
     """
     compared = [look for _, look in sorted(process.looks.items()) if look.since < look.g]
     frozen = process.series.get((AT, FROZEN))
-    if blocks.key != "python_blocks" or not compared or frozen is None or len(frozen) < 2:
+    if not compared or frozen is None or len(frozen) < 2:
         return False
     told = compared[-1]  # at all of the heap, if that was looked at twice
     rate = (frozen.last - frozen.values[0]) / (frozen.generations[-1] - frozen.generations[0])

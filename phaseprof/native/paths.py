@@ -62,9 +62,9 @@ def _size(held: object, holder: object) -> tuple[int, int]:
 
 def _capacity(obj: object) -> int | None:
     """The capacity that an object's attributes declare; no dict is made of them."""
-    if obj is None or reading.is_one_of(obj, reading.CONTAINER_BASES) or type(obj) is types.FrameType:
+    if obj is None or reading.is_unsafe(obj) or type(obj) is types.FrameType:
         return None
-    if reading.is_unsafe(obj):  # a module declares no capacity
+    if reading.is_one_of(obj, reading.CONTAINER_BASES):
         return None
     if not holds_attributes(type(obj)) or not is_understood():
         return capacity_among(reading.slots(obj))
