@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 
 def run_in_child(work: Callable[[], object]) -> object:
@@ -54,4 +56,12 @@ def _fork_waiting_child(work: Callable[[], object], release_reader: int, release
     os.close(ready_writer)
     assert os.read(ready_reader, 1) == b"r", "the child ended before it was ready"
     os.close(ready_reader)
+    _wait_until_it_sleeps(pid)
     return pid
+
+
+def _wait_until_it_sleeps(pid: int) -> None:
+    # On its way from the answer to the wait it still touches pages.
+    stat = Path(f"/proc/{pid}/stat")
+    while stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "S":
+        time.sleep(0.001)
