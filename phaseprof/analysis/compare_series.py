@@ -16,6 +16,10 @@ from phaseprof.recording.reader import Run
 from phaseprof.recording.series import Series, Sums
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+# No delta is found under it: ordinals begin at -1.
+_NO_SLOT = -2
 
 _HEADER_FIELDS = ("git_commit", "torch", "python", "platform", "host", "world_size")
 
@@ -170,10 +174,18 @@ def _within(side: Side, sums: Sums, unknown: Sums) -> Floats:
 
     Generations in which it is unknown what phases changed are left out.
     """
-    of = dict(sums)
-    every = {*sums.generations, *(generation.ordinal for generation in side.process.generations)}
-    left_out = set(unknown.generations)
-    ordinals = [ordinal for ordinal in sorted(every) if unknown.slot(ordinal) not in left_out]
-    changes = np.array([of.get(sums.slot(ordinal), 0.0) / sums.stride for ordinal in ordinals])
-    x = side.axis(ordinals)
+    generations = [generation.ordinal for generation in side.process.generations]
+    every = np.unique(np.array([*sums.generations, *generations], np.int64))
+    ordinals = every[~np.isin(_slots(unknown, every), unknown.generations)]
+    slots = _slots(sums, ordinals)
+    at = np.searchsorted(sums.generations, slots)
+    is_known = np.array([*sums.generations, _NO_SLOT])[at] == slots
+    changes = np.where(is_known, np.array([*sums.values, 0.0])[at], 0.0) / sums.stride
+    x = side.axis(ordinals.tolist())
     return changes[(x >= side.first) & (x <= side.last)]
+
+
+def _slots(sums: Sums, ordinals: Ints) -> Ints:
+    """The generation under which the delta of each is found; see ``Sums.slot``."""
+    found: Ints = ordinals - np.maximum(ordinals, 0) % sums.stride
+    return found

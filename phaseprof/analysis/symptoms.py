@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import lt
 
 import numpy as np
-import numpy.typing as npt
 
 from phaseprof.analysis.held import grew_held
 from phaseprof.analysis.intervals import nearest_phase
@@ -252,17 +252,20 @@ def _collections(process: ProcessRun) -> set[int] | None:
 
 def without_our_readings(process: ProcessRun, series: Series) -> list[float]:
     """Take off the blocks that the recording itself holds: a number for each reading, and two past 256 generations."""
-    kept = [_as_array(one.generations) for one in (*process.series.values(), *process.charges.values())]
-    at = np.sort(np.concatenate(kept))
-    own = at.searchsorted(series.generations, "right") + at[at > SMALL_INTS].searchsorted(series.generations, "right")
+    until = np.array(series.generations, np.int64)
+    own = np.zeros(len(until), np.int64)
+    stretches: Counter[tuple[int, int]] = Counter()
+    for one in (*process.series.values(), *process.charges.values()):
+        at = one.generations
+        if at and at[-1] - at[0] == len(at) - 1:  # without gaps, as most are: their ends say all
+            stretches[at[0], at[-1]] += 1
+        else:
+            rising = np.array(at, np.int64)
+            own += rising.searchsorted(until, "right") + rising[rising > SMALL_INTS].searchsorted(until, "right")
+    for (first, last), n in stretches.items():
+        for begin in (first, max(first, SMALL_INTS + 1)):
+            own += n * np.clip(until - begin + 1, 0, max(0, last - begin + 1))
     return [value - taken for value, taken in zip(series.values, own.tolist(), strict=True)]
-
-
-def _as_array(generations: Sequence[int]) -> npt.NDArray[np.int64]:
-    """Ordinals, which rise; without gaps, as they mostly are, their ends say all."""
-    if generations and generations[-1] - generations[0] == len(generations) - 1:
-        return np.arange(generations[0], generations[-1] + 1)
-    return np.array(generations, np.int64)
 
 
 def _best_holder(records: Sequence[fmt.Holder], subject: str) -> fmt.Holder | None:

@@ -223,15 +223,20 @@ class PointFolder:
         place = np.array(numbers, np.int64)[code_of]
         # Few bits are sorted by counting.
         order = np.argsort(place.astype(np.uint16) if len(places) < 1 << 16 else place, kind="stable")
-        # The readings of all points at once, since there may be as many points as rows.
-        tables = [(column.metric, *_newest(column, order, place, rows.generations, len(places))) for column in columns]
+        # The readings of all points at once, since there may be as many points as rows; most metrics are read together.
+        masks = {id(column.known): column.known for column in columns}
+        newest = {at: _newest(known, order, place, rows.generations, len(places)) for at, known in masks.items()}
+        tables = []
+        for metric, values, known in columns:
+            kept, bounds, read_at, rises = newest[id(known)]
+            tables.append((metric, bounds, read_at, values[kept].tolist(), rises))
         for at, name in enumerate(places):
-            for metric, bounds, read_at, values in tables:
+            for metric, bounds, read_at, values, rises in tables:
                 begin, end = bounds[at], bounds[at + 1]
                 if end - begin == 1:
                     series_of(self._series, name, metric, Series).put(read_at[begin], values[begin])
                 elif end > begin:
-                    series_of(self._series, name, metric, Series).extend(read_at[begin:end], values[begin:end])
+                    series_of(self._series, name, metric, Series).extend(read_at[begin:end], values[begin:end], rises)
 
     # --- charges ----------------------------------------------------------------------------------------------------
 
@@ -393,27 +398,29 @@ def _sums_by(keys: Ints, delta: Ints) -> tuple[Ints, Floats]:
 
 
 def _newest(
-    column: Column, order: Ints, place: Ints, ordinals: Ints, n_places: int
-) -> tuple[list[int], list[int], list[int]]:
-    """Find the last reading of a metric at each point in each generation.
+    known: Flags, order: Ints, place: Ints, ordinals: Ints, n_places: int
+) -> tuple[Ints, list[int], list[int], bool]:
+    """Find the last reading at each point in each generation.
 
     Args:
-        column: the metric's readings (n_rows,).
+        known: (n_rows,) which rows were read.
         order: (n_rows,) rows by point, each point's in the order in which they were recorded.
         place: (n_rows,) number of each row's point.
         ordinals: (n_rows,) generation of each row.
         n_places: how many points there are.
 
     Returns:
-        Where each point's readings begin, and their end; generations; values.
+        The rows; where those of each point begin, and their end; generations; whether those of each point rise.
     """
-    rows = order[column.known[order]]
+    rows = order[known[order]]
     at, where = ordinals[rows], place[rows]
+    is_other = where[1:] != where[:-1]
     is_newest = np.ones(rows.size, np.bool_)
-    is_newest[:-1] = (at[1:] != at[:-1]) | (where[1:] != where[:-1])
+    is_newest[:-1] = (at[1:] != at[:-1]) | is_other
+    rises = bool((is_other | (at[1:] >= at[:-1])).all())
     rows = rows[is_newest]
     bounds = np.searchsorted(place[rows], np.arange(n_places + 1))
-    return bounds.tolist(), ordinals[rows].tolist(), column.values[rows].tolist()
+    return rows, bounds.tolist(), ordinals[rows].tolist(), rises
 
 
 def _weighs(stack: Sequence[OpenVisit]) -> bool:
@@ -488,7 +495,8 @@ def read_columns(
     if known.any():
         pages *= page_bytes
         parts = (pages[:, 0], pages[:, 1], pages[:, 2], pages[:, 1] - pages[:, 2])
-        shared = known & (pages[:, 2] >= 0)
+        is_shared_known = pages[:, 2] >= 0
+        shared = known if is_shared_known.all() else known & is_shared_known
         masks = (known, known, shared, shared)
         columns = [Column(*part) for part in zip(PROCESS_METRICS, parts, masks, strict=True)]
     for device in dict.fromkeys(name for counters in devices if counters for name in counters):
@@ -526,16 +534,27 @@ def parse_statm(texts: Sequence[bytes | str]) -> tuple[Ints, Flags]:
 
 
 def _parse_all(texts: Sequence[bytes | str]) -> tuple[Ints, Flags]:
-    rows = [text.encode("ascii", "replace") if isinstance(text, str) else text for text in texts]
     # A negative number between two texts shows whether each had its seven fields, and nothing else.
-    joined = b" -1 ".join(rows)
-    if rows and not joined.translate(None, b"0123456789 -\n") and joined.count(b"-") == len(rows) - 1:
+    joined = _joined(texts)
+    if texts and not joined.translate(None, b"0123456789 -\n") and joined.count(b"-") == len(texts) - 1:
         numbers = np.fromstring(joined + b" -1", dtype=np.int64, sep=" ")
-        if numbers.size == len(rows) * (STATM_FIELDS + 1):
-            table = numbers.reshape(len(rows), STATM_FIELDS + 1)
+        if numbers.size == len(texts) * (STATM_FIELDS + 1):
+            table = numbers.reshape(len(texts), STATM_FIELDS + 1)
             if (table[:, -1] == -1).all() and (table[:, :-1] >= 0).all() and (table[:, :3] < _MOST_PAGES).all():
-                return table[:, :3].copy(), np.ones(len(rows), np.bool_)
-    return _parse_one_by_one(rows)
+                return table[:, :3].copy(), np.ones(len(texts), np.bool_)
+    return _parse_one_by_one([_as_bytes(text) for text in texts])
+
+
+def _joined(texts: Sequence[bytes | str]) -> bytes:
+    """All texts, ``-1`` between two; those of a file are text, those of this process bytes."""
+    try:
+        return " -1 ".join(texts).encode("ascii", "replace")  # type: ignore[arg-type]  # that is what is tried
+    except TypeError:
+        return b" -1 ".join(map(_as_bytes, texts))
+
+
+def _as_bytes(text: bytes | str) -> bytes:
+    return text.encode("ascii", "replace") if isinstance(text, str) else text
 
 
 def _parse_one_by_one(rows: Sequence[bytes]) -> tuple[Ints, Flags]:

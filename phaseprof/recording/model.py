@@ -25,7 +25,7 @@ from phaseprof.recording.folding import (
     series_of,
 )
 from phaseprof.recording.nesting import TAKEN_OVER
-from phaseprof.recording.series import Series, Sums
+from phaseprof.recording.series import Series, Sums, is_rising
 from phaseprof.records import is_own_name
 
 __all__ = [
@@ -193,9 +193,9 @@ class ProcessRun:
             rest = alike[2:]
             if rest:
                 at, generations = rest[0].at, [record.g for record in rest]
-                columns = zip(*(record.v.values() for record in rest), strict=True)
+                columns, rises = zip(*(record.v.values() for record in rest), strict=True), is_rising(generations)
                 for metric, values in zip(rest[0].v, columns, strict=True):
-                    self.series[at, metric].extend(generations, values)
+                    self.series[at, metric].extend(generations, values, rises)
                 self.last_ns = max(self.last_ns, *(record.t for record in rest))
         records.clear()
 

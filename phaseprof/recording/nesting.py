@@ -120,7 +120,10 @@ def walk_nested(stack: list[OpenVisit], rows: Rows, turns: set[int]) -> Walk | N
     is_scaled = (tops[n_open:] >= 0) & (weights[tops[n_open:]] > 1)
     at = np.flatnonzero(is_scaled)
     inner = tops[n_open:][at]
-    still = np.setdiff1d(order[~is_end], begins)
+    is_open = np.zeros(len(ids), np.bool_)
+    is_open[order[~is_end]] = True
+    is_open[begins] = False
+    still = np.flatnonzero(is_open)
     stack[:] = [(int(ids[one]), int(times[one]), int(weights[one])) for one in still]
     return Walk(owners[n_open:], at, weights[inner], owners[inner], times_of, around)
 

@@ -42,12 +42,15 @@ class Series:
         else:
             self.extend((generation,), (value,))
 
-    def extend(self, new_generations: Sequence[int], new_values: Sequence[float]) -> None:
-        """Record many readings, in order, as ``put`` records one.  Cost: 0.03 µs a reading, 0.1 once it is thinned."""
+    def extend(self, new_generations: Sequence[int], new_values: Sequence[float], rises: bool = False) -> None:
+        """Record many readings, in order, as ``put`` records one; ``rises``: each is known to be of a later generation.
+
+        Cost: 0.03 µs a reading, 0.01 if they are known to rise, 0.1 once the series is thinned.
+        """
         if len(self.generations) != len(self.values):
             self._mend()
         generations, values, stride = self.generations, self.values, self._stride
-        if self._takes_all(new_generations):
+        if self._takes_all(new_generations, rises):
             generations.extend(new_generations)
             values.extend(new_values)
             return
@@ -72,13 +75,13 @@ class Series:
         least = min(len(self.generations), len(self.values))
         del self.generations[least:], self.values[least:]
 
-    def _takes_all(self, new_generations: Sequence[int]) -> bool:
+    def _takes_all(self, new_generations: Sequence[int], rises: bool = False) -> bool:
         """Whether readings of these generations are all new, in order, and few enough to need no thinning."""
         if self._stride != 1 or len(self.generations) + len(new_generations) > MAX_READINGS or not new_generations:
             return False
         if self.generations and new_generations[0] <= self.generations[-1]:
             return False
-        return all(map(lt, new_generations, new_generations[1:]))
+        return rises or is_rising(new_generations)
 
     def _thin(self) -> None:
         self._stride *= 2
@@ -118,6 +121,11 @@ class Series:
             return getattr(self, name)
 
 
+def is_rising(generations: Sequence[int]) -> bool:
+    """Whether each is later than the one before."""
+    return all(map(lt, generations, generations[1:]))
+
+
 class Sums(Series):
     """Deltas by generation ordinal, added up: several visits contribute to one, late ones too, in any order.
 
@@ -140,11 +148,11 @@ class Sums(Series):
         """Add ``value`` to the sum of ``generation``.  Cost: as ``extend``."""
         self.extend((generation,), (value,))
 
-    def extend(self, new_generations: Sequence[int], new_values: Sequence[float]) -> None:
-        """Add many deltas.  Cost: 0.02 µs a delta of a new generation, 0.5 µs of another."""
+    def extend(self, new_generations: Sequence[int], new_values: Sequence[float], rises: bool = False) -> None:
+        """Add many deltas, as ``Series.extend``.  Cost: 0.02 µs a delta of a new generation, 0.5 µs of another."""
         if len(self.generations) != len(self.values):
             self._mend()
-        if self._takes_all(new_generations):
+        if self._takes_all(new_generations, rises):
             self.generations.extend(new_generations)
             self.values.extend(new_values)
             return

@@ -86,7 +86,7 @@ class ProcessStream:
             vms, rss, *shared = (pages * page for pages in fields)
             # Where the shared part was not read, what depends on it is missing and not zero.
             values.update(zip(PROCESS_METRICS, (vms, rss, *shared, *(rss - part for part in shared)), strict=False))
-        for device, counters in point.d.items():
+        for device, counters in (point.d or {}).items():
             for name, value in zip(fmt.DEVICE_COUNTERS, counters, strict=False):
                 if value >= 0:
                     values[f"{device}/{name}"] = value
