@@ -17,6 +17,7 @@ from phaseprof.cli.check_formats import (
     to_sarif,
     write_text,
 )
+from phaseprof.cli.foreign import RUN_HELP
 from phaseprof.cli.judged import CLEAN, LEAK, WRONG_USE, JudgedRun, judge_run
 from phaseprof.cli.output import emit, emit_json
 from phaseprof.report.findings import LEAST_READINGS
@@ -42,7 +43,7 @@ def add_parser(subparsers: Subparsers) -> None:
         description="Judge every process of a run. Exit status: 0 clean, 1 a leak, or an expected count that is broken "
         "at the end, 2 the run cannot be read or a watched name was never found, 3 too short to say, or not judged.",
     )  # fmt: skip
-    parser.add_argument("recording", metavar="RUN", help="folder of a recorded run, or one of its files")
+    parser.add_argument("recording", metavar="RUN", help=RUN_HELP)
     parser.add_argument(
         "--format", dest="form", choices=FORMATS, default="text",
         help="how to print it: github prints workflow annotations (default: %(default)s)",

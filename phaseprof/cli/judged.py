@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from phaseprof.analysis.answers import Answer, answer, is_open
@@ -14,10 +14,11 @@ from phaseprof.analysis.scale import load_and_reduce, load_large_run
 from phaseprof.analysis.symptoms import n_votes
 from phaseprof.analysis.witnesses import is_imported
 from phaseprof.analysis.workers import told_once
+from phaseprof.cli.foreign import as_recording
 from phaseprof.live.sampler import LABEL
 from phaseprof.progress import Progress
 from phaseprof.recording.model import ProcessRun
-from phaseprof.recording.reader import Run, find_recordings
+from phaseprof.recording.reader import Run, find_recordings, where_of
 from phaseprof.records import Finding
 from phaseprof.report.ranks import RankRow, rank_row
 
@@ -124,18 +125,20 @@ def judge_run(path: str, *, workers: int | None = None, on: str = "") -> JudgedR
     """Read and judge a run, on several cores where it is large.
 
     Args:
-        path: the run's folder, or one of its files, or an address such as ``s3://bucket/run``.
+        path: the run's folder, one of its files, an address such as ``s3://bucket/run``, or a log of another tool.
         workers: processes to use; ``None``: as many as there are cores if the run is large, else none.
         on: a cluster to do it on, such as ``"ray"``; empty: this machine.
 
     Raises:
         RecordingError: it cannot be read.
+        ImportFailure: it is neither a recording nor a log that can be imported.
     Cost: 2 µs a record, and about 1 ms a series that moves.
     """
-    with Progress("judging processes", len(find_recordings(path))) as progress:
+    with as_recording(path) as where, Progress("judging processes", len(find_recordings(where))) as progress:
         run, judged = load_and_reduce(
-            path, _judge_and_sum_up, workers=workers, on=on, on_done=progress.update, may_store=True
+            where, _judge_and_sum_up, workers=workers, on=on, on_done=progress.update, may_store=where == path
         )
+    run = replace(run, path=where_of(path))
     findings = told_once(run.processes, [one.findings for one in judged])
     changed = zip(run.processes, judged, findings, strict=True)
     final = tuple(one if one.findings == found else sum_up(process, found) for process, one, found in changed)
@@ -146,10 +149,10 @@ def read_run(path: str | Path) -> Run:
     """Read a run without judging it, on several cores where it is large.
 
     Raises:
-        RecordingError: it cannot be read.
+        RecordingError, ImportFailure: as ``judge_run``.
     """
-    with Progress("reading processes", len(find_recordings(path))) as progress:
-        return load_large_run(path, on_done=progress.update)
+    with as_recording(str(path)) as where, Progress("reading processes", len(find_recordings(where))) as progress:
+        return replace(load_large_run(where, on_done=progress.update), path=where_of(path))
 
 
 def judge_process(process: ProcessRun) -> tuple[Finding, ...]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from phaseprof.cli.foreign import RUN_HELP
 from phaseprof.cli.judged import JudgedRun, judge_run, main_findings
 from phaseprof.cli.output import emit, emit_json
 from phaseprof.errors import UsageError
@@ -24,7 +25,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "report", help="report a recorded run",
         description="Report a run made by phaseprof run, by a program that calls phaseprof, or by phaseprof import.",
     )  # fmt: skip
-    parser.add_argument("recording", metavar="RUN", help="folder of a recorded run, or one of its files")
+    parser.add_argument("recording", metavar="RUN", help=RUN_HELP)
     parser.add_argument("--on", metavar="ENGINE", default="", help="read it on a cluster: ray, dask or its address")
     parser.add_argument("--full", action="store_true", help="print every table, not one screen")
     parser.add_argument("--what-if", action="store_true", help="say what memory would be without each leak")
