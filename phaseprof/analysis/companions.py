@@ -7,8 +7,10 @@ from phaseprof.recording.model import ProcessRun
 from phaseprof.records import COMPANIONS
 from phaseprof.verdict.levels import comes_with
 
-# Kinds of growth whose objects may each hold one of what a counter counts, such as a tensor in shared memory a file.
-COUNTABLE = frozenset({"objects", "tensors", "arrays"})
+# Kinds of growth whose objects may each hold one of what a counter counts, such as a tensor in shared memory a file. An
+# array lies in memory that something else holds: only of segments may there be as many.
+COUNTABLE = frozenset({"objects", "tensors"})
+IN_SEGMENTS = COUNTABLE | {"arrays"}
 # Where the standard library keeps what a counter counts: such a table grows with it, and a thread holds itself.
 REGISTRIES = {
     "threads": ("module threading.", "module concurrent.futures.thread.", "threading.py ", "thread.py "),
@@ -31,7 +33,8 @@ def companion(process: ProcessRun, kind: str, rate: float) -> Share | None:
         return known
     if not is_measured(told):
         return None  # as many objects are many a place's, where nothing says that they came
-    alike = (one for one in every if one.kind in COUNTABLE and comes_with(rate, one.objects.get(one.type_name, 0.0)))
+    kinds = IN_SEGMENTS if kind == "shared memory" else COUNTABLE
+    alike = (one for one in every if one.kind in kinds and comes_with(rate, one.objects.get(one.type_name, 0.0)))
     return next(alike, None)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -15,16 +16,15 @@ import numpy as np
 
 from phaseprof.analysis.categories import KIND_OF_TYPE
 from phaseprof.analysis.companions import REGISTRIES, companion, native_owner
-from phaseprof.analysis.compare_series import Floats, Side, interval_changes
+from phaseprof.analysis.compare_series import Side, interval_changes
 from phaseprof.analysis.garbage import find_dead, is_collected_in_time, is_frozen
 from phaseprof.analysis.intervals import OF_ITS_OWN, innermost, nearest_phase, outermost, with_those_inside
 from phaseprof.analysis.limits import FELT_BYTES, OWN_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
 from phaseprof.analysis.naming import ALLOCATED, advise, counted_phase, summarise
+from phaseprof.analysis.naming_places import MOSTLY, SHARE
 from phaseprof.analysis.on_devices import placed_on, torch_name
 from phaseprof.analysis.placed import (
-    MOSTLY,
-    SHARE,
     Memory,
     explain,
     explain_once,
@@ -40,6 +40,7 @@ from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom, is_about, judge_metric, stands_in
 from phaseprof.analysis.witnesses import is_imported
 from phaseprof.recording import format as fmt
+from phaseprof.recording.model import COUNTED as ONLY_COUNTED
 from phaseprof.recording.model import OUTSIDE, ProcessRun
 from phaseprof.records import BLOCK_BYTES, COMPANIONS, UNIT_BYTES, Certainty, Finding
 from phaseprof.units import format_bytes
@@ -214,12 +215,7 @@ def _phase_of(process: ProcessRun, symptom: Symptom) -> str | None:
 
 def _phase_of_private_memory(process: ProcessRun, slope: float) -> str | None:
     """The phase that brought nearly all of what private memory changed by lately, if that is about the rise."""
-    changes = {
-        phase: _mean_of_newer(deltas)
-        for phase, deltas in interval_changes(Side(process, None), ALLOCATED[1]).items()
-        if len(deltas)
-    }
-    whole = with_those_inside(changes, process.around)
+    whole = with_those_inside(_newer_changes(process, ALLOCATED[1]), process.around)
     outer = {phase: change for phase, change in whole.items() if outermost(phase, process.around) == phase}
     phase = max(outer, key=outer.__getitem__, default="")
     if not outer or outer[phase] < CLEAR * sum(map(abs, outer.values())) or not is_about(outer[phase], slope):
@@ -230,16 +226,30 @@ def _phase_of_private_memory(process: ProcessRun, slope: float) -> str | None:
 
 
 def phase_changes(process: ProcessRun, metric: str) -> dict[str, float]:
-    """Return the mean change per generation of a metric in each phase, over the newer half of the recording.
+    """Return the change per generation of a metric in each phase, over the newer half of the recording.
 
     Phases are those the recording charged; where none was, an interval bears the name of the point that ends it.
     """
-    changes = interval_changes(Side(process, None), metric)
-    return {phase: _mean_of_newer(deltas) for phase, deltas in changes.items() if phase != OUTSIDE and len(deltas)}
+    return {phase: change for phase, change in _newer_changes(process, metric).items() if phase != OUTSIDE}
 
 
-def _mean_of_newer(deltas: Floats) -> float:
-    return float(np.mean(deltas[len(deltas) // 2 :]))
+def _newer_changes(process: ProcessRun, metric: str) -> dict[str, float]:
+    """As ``phase_changes``, with what lies outside of phases.
+
+    A visit that is recorded stands for those that were only counted before it, and what they changed is taken off the
+    stretch outside around it: so sums over many generations are right, and not those of one.
+    """
+    charged = process.charges_of(metric)
+    if not charged:
+        changes = interval_changes(Side(process, None), metric)
+        return {phase: float(np.mean(deltas[len(deltas) // 2 :])) for phase, deltas in changes.items() if len(deltas)}
+    ends = [(sums.generations[0], sums.generations[-1]) for sums in charged.values()]
+    last = max(end for _, end in ends)
+    middle = (min(begin for begin, _ in ends) + last) // 2
+    whole: defaultdict[str, float] = defaultdict(float)
+    for phase, sums in charged.items():
+        whole[OUTSIDE if phase == ONLY_COUNTED else phase] += sum(change for g, change in sums if g > middle)
+    return {phase: change / max(1, last - middle) for phase, change in whole.items()}
 
 
 def _native(

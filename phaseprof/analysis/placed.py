@@ -12,19 +12,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from phaseprof.analysis.categories import (
-    CONTAINERS,
-    GRAPH_NODE,
-    KIND_OF_TYPE,
-    MEMORY,
-    PLAIN_ITEMS,
-    TENSORS,
-    is_plumbing,
-    is_private,
-)
-from phaseprof.analysis.garbage import comes_to_much, waits_for_long, what_piles_up
+from phaseprof.analysis.categories import CONTAINERS, GRAPH_NODE, MEMORY, PLAIN_ITEMS, TENSORS
+from phaseprof.analysis.garbage import comes_to_much, waits_for_long
 from phaseprof.analysis.limits import FELT_BYTES, LOG_NEWS_BYTES, OWN_BYTES, Horizon
 from phaseprof.analysis.naming import advise, summarise
+from phaseprof.analysis.naming_places import MOSTLY, SHARE, name_growth, short
 from phaseprof.analysis.paths import normalised
 from phaseprof.analysis.since import since
 from phaseprof.analysis.symptoms import AT, Symptom
@@ -45,12 +37,6 @@ from phaseprof.records import (
 from phaseprof.verdict import judge
 from phaseprof.verdict.levels import accounts_for
 
-# Of what came at a place, the part that tensors with a graph must be for it to be graphs.
-MOSTLY = 0.5
-# The same where only C++ holds them: a graph saves tensors with a graph and others, two or three for each.
-SAVED = 0.1
-# Of the growth of memory, the least share that is a finding of its own.
-SHARE = 0.2
 # Storages that may be those of as many tensors: what other looks met before is among them.
 MOST_STORAGES = 1.25
 # Fewer objects a generation are weighed: a few that grow are no growth in number.
@@ -59,6 +45,8 @@ COUNTED = 0.5
 LONG_FULL = 0.5
 # Items that came take as much as any other of the container where it is no more than this, as a factor.
 ALIKE = 1.1
+# Of what the floor of a sawtooth rises by, how many times it a place may bring that has nothing to do with the cycles.
+WITH_CYCLE = 3.0
 # Containers whose table grows and shrinks by steps, whatever they hold.
 HASHED = frozenset({"dict", "set", "frozenset", "OrderedDict", "defaultdict", "Counter"})
 # How a path to the values of context variables begins.
@@ -160,6 +148,11 @@ class Memory:
         """The counter that tells the phase: that which was added up, where it rose with the one that was judged."""
         return self.symptom if self.symptom.key in self.units else symptoms[next(iter(self.units))]
 
+    @property
+    def most_of_a_place(self) -> float:
+        """Bytes a generation that a place may bring: two looks may stand at different heights of a sawtooth cycle."""
+        return WITH_CYCLE * self.rate if self.symptom.judgement.shape == "sawtooth" else math.inf
+
     def grown(self, until: int) -> float:
         """Bytes that it leaked from its beginning to a generation."""
         return self.rate * (until - (self.symptom.judgement.since or 0))
@@ -234,7 +227,7 @@ def _as_graph(share: Share) -> Share:
 def _n_nodes(told: fmt.Places) -> int:
     """How many nodes of graphs came that only C++ holds."""
     outside = [place for place in told.rows if place.steps and place.steps[0] == OUTSIDE]
-    return sum(n for place in outside for name, n, _ in place.inside if GRAPH_NODE.search(_short(name)))
+    return sum(n for place in outside for name, n, _ in place.inside if GRAPH_NODE.search(short(name)))
 
 
 def _no_more_than_lies_there(process: ProcessRun, told: fmt.Places, share: Share) -> Share:
@@ -255,7 +248,7 @@ def _was_rehashed(place: fmt.Place) -> bool:
 
     One that is full, and drops an item for each that it takes, is given a larger table or a smaller one now and then.
     """
-    return _short(place.type) in HASHED and not any(n for _, n, _ in (*place.direct, *place.inside))
+    return short(place.type) in HASHED and not any(n for _, n, _ in (*place.direct, *place.inside))
 
 
 def _share(place: fmt.Place, since: int, turns: int, item_bytes: float | None = None) -> Share:
@@ -269,7 +262,7 @@ def _share(place: fmt.Place, since: int, turns: int, item_bytes: float | None = 
     bound = -1 if _grows_in_its_items(place, since, turns, item_bytes) else place.bound
     rehashed = _was_rehashed(place)
     came = max((n for _, n, _ in (place.direct if holder else (*place.direct, *place.inside))), default=0)
-    small = place.bytes - sum(n_bytes for name, _, n_bytes in place.inside if _short(name) in MEMORY)
+    small = place.bytes - sum(n_bytes for name, _, n_bytes in place.inside if short(name) in MEMORY)
     return Share(
         kind, subject, type_name, holder, *slopes, objects, is_log, bound, place.length, rehashed, came,
         small_slope=small / turns, is_namespace=place.type == "module",
@@ -281,7 +274,7 @@ def _is_log(place: fmt.Place) -> bool:
 
     Example: a dict that gains a list of numbers in each epoch.  Numbers are charged to the container that holds them.
     """
-    came = [_short(name) for name, n, _ in (*place.direct, *place.inside) if n]
+    came = [short(name) for name, n, _ in (*place.direct, *place.inside) if n]
     return bool(came) and all(name in PLAIN_ITEMS or name in CONTAINERS for name in came)
 
 
@@ -340,7 +333,7 @@ def explain(
     turns = told.g - told.since
     every = [
         _no_more_than_lies_there(process, told, share) for share in shares(told, _item_bytes(process))
-        if share.bytes_slope <= most and not share.is_new_name(turns)
+        if share.bytes_slope <= min(most, memory.most_of_a_place) and not share.is_new_name(turns)
     ]  # fmt: skip
     every = _with_their_storages(every)
     graphs = [share for share in every if share.kind == "autograd graph"]
@@ -389,7 +382,7 @@ def _with_their_storages(every: Sequence[Share]) -> list[Share]:
 
 def _n_tensors(share: Share) -> float:
     """Tensors or storages a generation."""
-    return sum(n for name, n in share.objects.items() if _short(name) in TENSORS)
+    return sum(n for name, n in share.objects.items() if short(name) in TENSORS)
 
 
 def explain_once(
@@ -500,70 +493,6 @@ def phase_of(process: ProcessRun, share: Share) -> str | None:
     told = {births.subject: births.phases for births in process.births if births.phases}
     born = told.get(f"watched/{share.subject}", {})
     return max(born, key=lambda phase: (born[phase][1], born[phase][0]), default=None)
-
-
-def name_growth(place: fmt.Place) -> tuple[str, str, str]:
-    """Name kind, subject and its qualified type of what came: what lies directly there, unless it only carries others.
-
-    Example: 40 tuples of an observation and a reward each are arrays; 40 episodes are episodes, whatever they hold.
-    """
-    subject = _subject(place)
-    short = _short(subject)
-    if place.steps and place.steps[0] == UNREACHABLE:
-        return GARBAGE, short, subject
-    part = SAVED if place.steps and place.steps[0] == OUTSIDE else MOSTLY
-    if short in TENSORS and place.graphs >= part * sum(n for name, n, _ in place.inside if _is_tensor(name)) > 0:
-        return "autograd graph", "Tensor", subject
-    if short in CONTAINERS or (is_plumbing(subject) and short not in TENSORS):
-        return "container", _short(_carried(place)), subject
-    return KIND_OF_TYPE.get(short, "objects"), short, subject
-
-
-def _subject(place: fmt.Place) -> str:
-    """The type directly in the place that brought most, else what of it tells most, else that of the place itself.
-
-    Example: a private type of the standard library gives way to the objects that each of them has, whatever these hold.
-    """
-    if place.direct and not is_plumbing(place.direct[0][0]):
-        return place.direct[0][0]
-    if place.steps and place.steps[0] == UNREACHABLE and place.inside:
-        return what_piles_up(place.inside)[0]
-    telling = [row for row in place.inside if not is_plumbing(row[0]) and _is_in_most(place, row)]
-    if telling:
-        is_hidden = bool(place.direct) and is_private(place.direct[0][0])
-        objects = [name for name, _, _ in telling if is_hidden and _short(name) not in KIND_OF_TYPE]
-        return next(iter(objects), telling[0][0])
-    return place.direct[0][0] if place.direct else place.type
-
-
-def _is_in_most(place: fmt.Place, row: tuple[str, int, int]) -> bool:
-    """Whether a type came with most of what lies directly in the place, or is a good part of the bytes.
-
-    Example: of 400 rows of a log, 40 have an array of 100 bytes: the growth is the rows', not the arrays'.
-    """
-    _, n, n_bytes = row
-    return not place.direct or n >= MOSTLY * place.direct[0][1] or n_bytes >= SHARE * place.bytes
-
-
-def _carried(place: fmt.Place) -> str:
-    """The type of the container at the place, or what the containers in it carry, where that is most of the bytes.
-
-    Example: a list gains a list of four dicts in each step: what grows are dicts.
-    """
-    if place.direct and _short(place.direct[0][0]) in CONTAINERS:
-        name, _, n_bytes = max(place.inside, key=lambda row: row[2], default=("", 0, 0))
-        is_other = _short(name) in CONTAINERS and name not in (place.direct[0][0], place.type)
-        if is_other and n_bytes >= MOSTLY * place.bytes:
-            return name
-    return place.type
-
-
-def _short(name: str) -> str:
-    return name.rpartition(".")[2]
-
-
-def _is_tensor(name: str) -> bool:
-    return _short(name) in TENSORS
 
 
 def rest_of(told: fmt.Places, symptoms: Mapping[str, Symptom], memory: Memory) -> tuple[float, float]:

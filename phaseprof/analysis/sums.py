@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from phaseprof.analysis.naming_places import name_growth
 from phaseprof.analysis.on_devices import torch_name
-from phaseprof.analysis.placed import measured_looks, name_growth
+from phaseprof.analysis.placed import measured_looks
 from phaseprof.analysis.symptoms import AT, judge_metric
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun

@@ -16,6 +16,7 @@ from phaseprof.verdict.shape import Outcome
 MANY = 7  # floor readings that can be judged like any series
 SLIGHT = 0.1  # of the highest cycle: what a few floor readings have to rise
 BRIEF = 0.25  # of all readings: what stands high for less is a visit, as when a checkpoint is saved; cycles take half
+OUTLASTS, OUTGROWS = 3.0, 4.0  # cycles seen: what rises for so many times the longest, and the highest, is no cycle
 LOW = 0.25  # of a sawtooth cycle: a floor that moves less came back
 
 
@@ -40,7 +41,8 @@ def judge_cycles(series: Series, judge_level: Callable[[Floats, Floats], Outcome
         return _one_drop(series, int(troughs[0]), judge_level)
     if not is_cyclic(series.y, troughs):
         return None
-    return _judge_floor(series, cycle_height(series.y, troughs), judge_level)
+    outcome = _judge_floor(series, cycle_height(series.y, troughs), judge_level)
+    return outcome if outcome.verdict == "leak" else _outgrown(series, troughs, judge_level) or outcome
 
 
 def _marked(series: Series) -> bool:
@@ -72,6 +74,17 @@ def _one_drop(series: Series, trough: int, judge_level: Callable[[Floats, Floats
     if after is not None and after.verdict == "leak" and float(y[trough] - y[0]) >= height:
         return dataclasses.replace(after, begin=None, since=float(x[0]))
     return Outcome("growing", "sawtooth", p=0.1, since=float(x[0]))
+
+
+def _outgrown(
+    series: Series, troughs: NDArray[np.intp], judge_level: Callable[[Floats, Floats], Outcome]
+) -> Outcome | None:
+    """A leak since the last drop that is no further cycle: it has outlasted and outgrown every one that was seen."""
+    x, y, last = series.x, series.y, int(troughs[-1])
+    longest = float(np.diff(x[[0, *troughs.tolist()]]).max())
+    if x[-1] - x[last] < OUTLASTS * longest or y[-1] - y[last] < OUTGROWS * cycle_height(y, troughs):
+        return None
+    return _after_release(x[last:], y[last:], judge_level)
 
 
 def _after_release(x: Floats, y: Floats, judge_level: Callable[[Floats, Floats], Outcome]) -> Outcome | None:

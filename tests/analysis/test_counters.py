@@ -208,6 +208,20 @@ def test_changes_are_of_the_newer_half() -> None:
     assert OUTSIDE not in changes
 
 
+def test_visits_that_are_only_counted_do_not_make_changes_larger() -> None:
+    """From the eighth generation on one in four is recorded, and its visit stands for four."""
+    process = ProcessRun()
+    process.add(fmt.Label(1, "train", "phase"))
+    for g in range(41):
+        pages, stands_for = 1000 + 10 * g, 4 if g > 8 else 1
+        if g <= 8 or g % 4 == 0:
+            process.add(fmt.Point(10 * g, 1, fmt.ENTER, g, f"9999 {pages} 0 1 0 9 0", n=stands_for))
+            process.add(fmt.Point(10 * g + 1, 1, fmt.EXIT, g, f"9999 {pages + 10} 0 1 0 9 0"))
+    process.fold()
+
+    assert phase_changes(process, "anonymous_bytes")["train"] == pytest.approx(10 * 4096, rel=0.05)
+
+
 def test_without_charges_an_interval_bears_the_name_of_the_point_that_ends_it() -> None:
     process = ProcessRun()
     for g in range(10):
