@@ -132,7 +132,7 @@ class HeldTensors:
 
     Attributes:
         device: as torch writes it, such as ``cuda:0``.
-        category: ``parameters``, ``gradients``, ``optimizer_state``, ``with_graph`` or ``other``.
+        category: ``parameters``, ``gradients``, ``optimizer_state``, ``with_graph``, ``inputs`` or ``other``.
         count: of storages.
         n_bytes: of all of them.
     """

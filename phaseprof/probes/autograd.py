@@ -101,6 +101,25 @@ def graph_holding(
         walk.clear()
 
 
+def saved_in_graphs(tensors: Sequence[torch.Tensor], among: Collection[int], *, max_nodes: int) -> set[int]:
+    """Return which of some objects, by ``id()``, the graphs of tensors saved for the backward pass.
+
+    For functions that are ``uninterrupted`` and have switched off the user's modes.  Cost: about 4 us a node.
+
+    Args:
+        tensors: tensors that may have a ``grad_fn``.
+        among: ``id()`` of the live objects asked about.
+        max_nodes: nodes at most, all graphs together.
+    """
+    walk = _Walk(max_nodes)
+    try:
+        for tensor in tensors:
+            walk.follow(tensor)
+        return {id(saved) for node in walk.nodes for saved in walk.saved_by(node) if id(saved) in among}
+    finally:
+        walk.clear()
+
+
 class _Getters:
     """The C descriptors of one node type, looked up once."""
 

@@ -1,4 +1,4 @@
-"""What live tensors are for, by device: parameters, gradients, optimizer state, with a graph, other."""
+"""What live tensors are for, by device: parameters, gradients, optimizer state, with a graph, inputs, other."""
 
 from __future__ import annotations
 
@@ -11,19 +11,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from phaseprof.native.places import members
 from phaseprof.probes import census
-from phaseprof.probes.tensors import StorageReader, live_tensors, loaded_torch, not_leaves, plain_torch
+from phaseprof.probes.autograd import saved_in_graphs
+from phaseprof.probes.skipped import skip
+from phaseprof.probes.tensors import StorageReader, leaf_test, live_tensors, loaded_torch, not_leaves, plain_torch
 from phaseprof.probes.typeinfo import mro, with_subclasses
 from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
     import torch
 
-PARAMETERS, GRADIENTS, OPTIMIZER_STATE, WITH_GRAPH, OTHER = CATEGORIES = (
-    "parameters", "gradients", "optimizer_state", "with_graph", "other",
+PARAMETERS, GRADIENTS, OPTIMIZER_STATE, WITH_GRAPH, INPUTS, OTHER = CATEGORIES = (
+    "parameters", "gradients", "optimizer_state", "with_graph", "inputs", "other",
 )  # fmt: skip
 # An optimizer's state is a dict by parameter of dicts by name; an optimizer around another adds a step or two.
 _DEEPEST = 6
 _FOLLOWED = frozenset({dict, defaultdict, list, tuple})
+# Nodes of graphs that are asked what they saved; inputs of more are among the other tensors.
+_MOST_NODES = 4_000
 
 
 @uninterrupted
@@ -32,12 +36,13 @@ def tensor_categories() -> dict[str, dict[str, int]]:
 
     A storage counts once, in the first of ``CATEGORIES`` that one of its tensors belongs to.  What autograd saved for
     the backward pass has no Python object unless the program keeps one, and is not among them: on an accelerator it is
-    what is allocated beyond all of these.
+    what is allocated beyond all of these.  Inputs are what a graph was given and saved: leaves that want no gradient
+    and are no buffer of a module; a constant that was multiplied with is one as well.
 
     Returns:
         device such as ``cuda:0`` -> category -> bytes; empty where the program has not imported torch.
 
-    Cost: about 50 ns for each object in the heap and 2 µs for each tensor.
+    Cost: about 50 ns for each object in the heap, 2 µs for each tensor, and 4 for each of up to 4,000 nodes of graphs.
     """
     library = loaded_torch()
     sums: dict[str, dict[str, int]] = {}
@@ -70,7 +75,7 @@ def tensors_at(
         roots: from which the table was read.
         libraries: whether it was read with them.
 
-    Cost: that of a look by place, 50 ns for each object in the heap, and 2 µs for each tensor.  Nothing is kept.
+    Cost: that of a look by place, and that of ``tensor_categories``.  Nothing is kept.
     """
     library = loaded_torch()
     if library is None:
@@ -130,6 +135,7 @@ def _sort(
     with plain_torch(library):
         parameters = [tensor for tensor in tensors if parameter in mro(type(tensor))]
         with_graph = not_leaves(tensors, library)
+        inputs = _inputs(library, tensors, with_graph)
         try:
             reader.add_all(parameters)
             take(PARAMETERS)
@@ -139,12 +145,43 @@ def _sort(
             take(OPTIMIZER_STATE)
             reader.add_all(with_graph)
             take(WITH_GRAPH)
+            reader.add_all(inputs)
+            take(INPUTS)
             reader.add_all(tensors)
             take(OTHER)
         finally:
             parameters.clear()
             with_graph.clear()
+            inputs.clear()
     return found
+
+
+def _inputs(library: ModuleType, tensors: list[torch.Tensor], with_graph: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Return the leaves that want no gradient, are no module's buffers, and were saved by a graph."""
+    is_leaf, wants_gradient = leaf_test(library), library._C.TensorBase.requires_grad.__get__
+    saved = saved_in_graphs(with_graph, set(map(id, tensors)), max_nodes=_MOST_NODES) if with_graph else set()
+    if not saved:
+        return []
+    buffers = _buffers(library)
+    return [
+        one for one in tensors
+        if id(one) in saved and id(one) not in buffers and is_leaf(one) and not wants_gradient(one)
+    ]  # fmt: skip
+
+
+def _buffers(library: ModuleType) -> set[int]:
+    """Return the buffers of modules by ``id()``: they are saved as inputs are, and belong to the model."""
+    modules = census.instances(with_subclasses([library.nn.Module]))
+    found: set[int] = set()
+    try:
+        for module in modules:
+            try:
+                found.update(map(id, object.__getattribute__(module, "_buffers").values()))
+            except Exception as error:  # noqa: BLE001 - a module that was not initialised, or is one by name only
+                skip(module, error)
+        return found
+    finally:
+        modules.clear()
 
 
 def _optimizer_state(library: ModuleType) -> list[torch.Tensor]:

@@ -85,7 +85,7 @@ _FAMILIES = {
 }  # fmt: skip
 TENSORS_FOR = {
     "parameters": "Parameters", "gradients": "Gradients", "optimizer_state": "Optimizer state",
-    "with_graph": "Activations kept for backward", "other": "Other tensors",
+    "with_graph": "Activations kept for backward", "inputs": "Inputs kept for backward", "other": "Other tensors",
 }  # fmt: skip
 _SIZED = {"storages": "torch storages on {}", "untracked": "{} objects"}  # read as bytes and as a count
 

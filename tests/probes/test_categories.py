@@ -51,7 +51,7 @@ def test_each_storage_is_in_one_category(before: dict[str, int]) -> None:
     # Adam counts its steps in a tensor of one number; the graph of the output keeps the input.
     assert came == {
         "parameters": n, "gradients": n, "optimizer_state": 2 * n + FLOAT, "with_graph": 50 * 200 * FLOAT,
-        "other": (50 * 300 + 70_000) * FLOAT,
+        "inputs": 50 * 300 * FLOAT, "other": 70_000 * FLOAT,
     }  # fmt: skip
 
 
@@ -81,6 +81,32 @@ def test_views_of_a_parameter_are_the_parameter(before: dict[str, int]) -> None:
 
     assert len(rows) == 40
     assert {c: after[c] - before[c] for c in CATEGORIES if after[c] != before[c]} == {"parameters": 300 * 200 * FLOAT}
+
+
+def test_inputs_are_what_a_graph_was_given_and_saved(before: dict[str, int]) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(300, 200), torch.nn.BatchNorm1d(200))
+    batch, target, beside = torch.ones(50, 300), torch.zeros(50, 200), torch.zeros(1234)
+    loss = torch.nn.functional.mse_loss(model(batch), target)
+
+    kept = on_cpu()
+    del loss
+    after = on_cpu()
+
+    assert kept["inputs"] - before["inputs"] == (batch.numel() + target.numel()) * FLOAT
+    assert after["inputs"] == before["inputs"]
+    assert after["other"] - kept["other"] == (batch.numel() + target.numel()) * FLOAT
+    assert beside.numel() == 1234
+
+
+def test_buffers_and_what_wants_a_gradient_are_no_inputs(before: dict[str, int]) -> None:
+    model = torch.nn.BatchNorm1d(5000).eval()  # its graph saves the running mean and variance
+    wanted = torch.ones(3, 5000, requires_grad=True)
+    output = model(wanted)
+
+    after = on_cpu()
+
+    assert output.grad_fn is not None
+    assert after["inputs"] == before["inputs"]
 
 
 def test_a_subclass_of_a_parameter_is_one(before: dict[str, int]) -> None:

@@ -15,7 +15,7 @@ from phaseprof.units import GIB, MIB
 
 TENSORS = {
     "parameters": 2.0 * GIB, "gradients": 2.0 * GIB, "optimizer_state": 4.0 * GIB, "with_graph": 0.0,
-    "other": 1.0 * GIB,
+    "inputs": 0.0, "other": 1.0 * GIB,
 }  # fmt: skip
 COUNTERS = {
     "allocated_bytes": 20.0 * GIB, "reserved_bytes": 24.0 * GIB, "limit_bytes": 80.0 * GIB, "free_bytes": 54.0 * GIB,
