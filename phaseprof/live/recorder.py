@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec import UNSET
+
 from phaseprof._version import __version__
 from phaseprof.errors import ProbeUnavailable
 from phaseprof.interrupts import raise_the_programs
@@ -418,7 +420,7 @@ class _Given:
 def _as_point(row: Row) -> fmt.Point:
     now, label, edge, generation, raw, devices, items, lane = row
     text = raw[:-1].decode("ascii", "replace") if isinstance(raw, bytes) else raw
-    return fmt.Point(now, label, edge, generation, text, dict(devices or {}), items, lane)
+    return fmt.Point(now, label, edge, generation, text, dict(devices) if devices else UNSET, items, lane)
 
 
 def clean_text(text: str, most: int = MAX_LABEL_CHARS) -> str:

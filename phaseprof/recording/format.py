@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Annotated, Union
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 FORMAT_VERSION = 1
 
@@ -81,7 +81,7 @@ class Point(_Record, tag="p", gc=False):
     e: Annotated[int, Meta(ge=0, le=2)] = 0
     g: PointOrdinal = -1
     m: str = ""
-    d: dict[str, list[Count]] | None = None  # most have none, and a dict for each would take memory
+    d: dict[str, list[Count]] | UnsetType = UNSET  # as in most; an empty dict for each would take memory
     n: Figure = -1.0
     th: Number = 0
 

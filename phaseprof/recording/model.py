@@ -319,7 +319,7 @@ class ProcessRun:
                 [p.e for p in points],
                 [p.g for p in points],
                 [p.m for p in points],
-                [p.d for p in points],
+                [p.d or None for p in points],
                 [p.n for p in points],
                 [p.th for p in points],
             )

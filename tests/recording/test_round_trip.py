@@ -165,7 +165,7 @@ def test_every_cut_of_a_recording_loads(tmp_path: Path) -> None:
         cut.write_bytes(whole[:end])
         found = load(cut).main
         assert found.n_records >= whole.count(b"\n", 0, end)
-        assert len(found.notes) <= 1
+        assert sum("is skipped" in note for note in found.notes) <= 1
     assert load(file).main.n_records == n_lines
 
 
