@@ -9,6 +9,7 @@ another one computes.  Without tracing is the same loop under phaseprof, whose t
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import statistics
 import subprocess
@@ -21,6 +22,9 @@ BOUND, MOST_S = 0.98, 0.1
 SECONDS, SECONDS_QUICK, ROUNDS = 60.0, 5.0, 3
 EACH_S = 0.05
 KEPT = 12
+# Heaps, and what one visit keeps, for which a look is measured alone; and the part of a pause in which it may ask.
+LOOKS, LOOKS_QUICK = [(100_000, 1000), (1_000_000, 1000), (1_000_000, 30_000), (1_000_000, 100_000)], [(100_000, 1000)]
+ASKING = 0.5
 
 
 class Frame:
@@ -66,11 +70,40 @@ def measure(seconds: float, *, traces: bool) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def measure_look(n_heap: int, n_new: int) -> dict[str, float]:
+    """Trace one visit beside a heap of so many lists that keeps so many frames; return what it waits for at its end."""
+    from phaseprof.native.places import read_places
+    from phaseprof.probes import sites
+
+    tracer, why = sites.find_tracer()
+    if tracer is None:
+        sys.exit(why)
+    gc.disable()
+    heap, kept = [[None] for _ in range(n_heap)], [Frame() for _ in range(n_new)]
+    program = {"heap": heap, "kept": kept}
+    table = read_places(program)
+    (place,) = (place for place, root in table.roots.items() if root.name == "kept")
+    sites.start_tracing(tracer)
+    kept += [Frame() for _ in range(n_new)]
+    began = time.perf_counter()
+    made = sites.made_at(tracer, [place], program, limit_s=ASKING * MOST_S, done=tracer.stop)
+    return {"pause": time.perf_counter() - began, "named": float(any(row.file == __file__ for row in made))}
+
+
 def _arm(seconds: float, *, traces: bool) -> dict[str, Any]:
     command = [sys.executable, __file__, "--arm", "with" if traces else "without", "--seconds", str(seconds)]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return figures
+
+
+def _look(n_heap: int, n_new: int) -> dict[str, object]:
+    command = [sys.executable, __file__, "--look", str(n_heap), str(n_new)]
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    figures = json.loads(done.stdout.splitlines()[-1])
+    note = "the line is named" if figures["named"] else "no line is named"
+    return {"name": f"pause after a visit that keeps {n_new:,} frames of five objects beside {n_heap:,} lists",
+            "ours": figures["pause"], "most": MOST_S, "note": note}  # fmt: skip
 
 
 def rows(quick: bool, seconds: float = 0.0, rounds: int = ROUNDS) -> list[dict[str, object]]:
@@ -91,6 +124,7 @@ def rows(quick: bool, seconds: float = 0.0, rounds: int = ROUNDS) -> list[dict[s
         {"name": "looks for the lines, in all", "ours": max(one["look"] for one in traced)},
         {"name": "longest pause of the leaking loop", "ours": longest["pause"], "most": MOST_S,
          "note": f"wall time, by {longest['pause_by']}"},
+        *(_look(*sizes) for sizes in (LOOKS_QUICK if quick else LOOKS)),
     ]  # fmt: skip
 
 
@@ -100,7 +134,11 @@ def main() -> None:
     parser.add_argument("--arm", choices=["with", "without"])
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
+    parser.add_argument("--look", nargs=2, type=int, metavar=("LISTS", "FRAMES"))
     args = parser.parse_args()
+    if args.look:
+        print(json.dumps(measure_look(*args.look)))
+        return
     if args.arm:
         print(json.dumps(measure(args.seconds, traces=args.arm == "with")))
         return

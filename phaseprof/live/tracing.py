@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ from phaseprof.live.collector import without_collections
 from phaseprof.live.native_lines import NativeLines
 from phaseprof.live.placing import PlaceWatch
 from phaseprof.live.recorder import Recorder
-from phaseprof.probes.sites import FRAMES, Tracer, find_tracer, function_around, made_at, spare_numbers, start_tracing
+from phaseprof.probes.sites import FRAMES, Tracer, find_tracer, functions_around, made_at, spare_numbers, start_tracing
 from phaseprof.recording import format as fmt
 from phaseprof.records import UNREACHABLE
 
@@ -25,8 +26,11 @@ _WAITS = 6
 _BETWEEN, _PATIENCE = 2, 24
 # What took more than twice its time, and so much longer, is not traced again under a budget.
 _SLOWER, _LEAST_SLOWED_NS = 2.0, 20_000_000
-# Places that brought less than this part of what came are no news; so many are asked about, and so many objects there.
-_PART, _MOST_PLACES, _MOST_OBJECTS = 0.02, 8, 1 << 20
+# Places that brought less than this part of what came are no news; so many are asked about.
+_PART, _MOST_PLACES = 0.02, 8
+# To find the objects and ask them may take this part of the longest pause, to name the functions this; the rest is for
+# the interpreter, which forgets what was traced.
+_ASKING, _NAMING = 0.5, 0.2
 # Lines of one place that are recorded.
 _MOST_LINES = 32
 _MEMORY = ("malloc_in_use_bytes", "python_blocks")
@@ -157,7 +161,11 @@ class LineTracer:
         slowed_ns = self._budget.clock() - self._began_ns - looks_ns - usual_ns
         try:
             with self._budget.spending(JOB):
-                made = made_at(tracer, plan.places, libraries=plan.libraries, most=_MOST_OBJECTS)
+                # What is made here is traced, which takes three times as long: it stops as soon as it can.
+                made = made_at(
+                    tracer, plan.places, libraries=plan.libraries, limit_s=self._part_s(_ASKING),
+                    done=self.stop,
+                )  # fmt: skip
         finally:
             self._turn_began_ns = 0
             self.stop()
@@ -177,11 +185,27 @@ class LineTracer:
             key = tuple(row.steps)
             told[key] = told.get(key, 0) + 1
             if told[key] <= _MOST_LINES:
-                row.function = function_around(row.file, row.line) if row.file else ""
                 kept.append(row)
+        self._name_functions(kept)
         if kept:
             clock, generation = self._budget.clock(), self._recorder.generation
             self._recorder.add(fmt.Sites(clock, generation, plan.phase or "", kept))
+
+    def _name_functions(self, rows: list[fmt.Site]) -> None:
+        """Name the functions of the lines, the heaviest first, as far as a part of a pause goes."""
+        until = self._budget.clock() + (self._part_s(_NAMING) or math.inf) * 1e9
+        for file in dict.fromkeys(row.file for row in rows if row.file):
+            if self._budget.clock() > until:
+                return
+            here = [row for row in rows if row.file == file]
+            names = functions_around(file, {row.line for row in here})
+            for row in here:
+                row.function = names.get(row.line, "")
+
+    def _part_s(self, part: float) -> float | None:
+        """How long such a part of the longest pause is; ``None``: there is none."""
+        limit_ns = self._budget.max_pause_ns
+        return None if limit_ns == math.inf else part * limit_ns / 1e9
 
     def _charge(self, plan: _Plan, slowed_ns: int, usual_ns: int) -> None:
         if not self._is_ours:

@@ -1053,6 +1053,12 @@ typedef struct {
 } Example;
 
 typedef struct {
+    uint64_t n_met;
+    size_t n_listed;
+    uint32_t mask; /* listed are objects whose address has no such bits when it is mixed */
+} Sample; /* of a wanted place, where members are listed */
+
+typedef struct {
     PyObject *object;
     Py_ssize_t extra;
     uint32_t row, node;
@@ -1111,7 +1117,9 @@ typedef struct {
     Map wanted;
     Objects members; /* what lies at the wanted places and below */
     uint32_t *member_of; /* of each, the number of the wanted place */
-    size_t member_room, members_at_most; /* 0: none is listed */
+    size_t member_room, members_at_most; /* of one place; 0: none is listed */
+    Sample *samples; /* of each wanted place */
+    size_t n_samples, samples_room;
     /* of the object that is being expanded */
     uint32_t row, node, ordinal, is_many;
     Attributes held;
@@ -1162,6 +1170,7 @@ walk_free(Walk *walk)
     map_free(&walk->wanted);
     FREE_ROOM(walk->members.objects, walk->members.room);
     FREE_ROOM(walk->member_of, walk->member_room);
+    FREE_ROOM(walk->samples, walk->samples_room);
     free(walk);
 }
 
@@ -1233,11 +1242,41 @@ wanted_number(const Walk *walk, uint64_t place, uint32_t parent)
     return walk->members_at_most && parent != NONE ? walk->examples[parent].wanted : 0;
 }
 
+/* Whether an object is among those of its place that are listed, of which its address decides: no rhythm does. */
+static int
+is_sampled(const Sample *sample, const PyObject *object)
+{
+    return !(mixed((uint64_t)(uintptr_t)object >> 3) & sample->mask);
+}
+
+/* List about half as many objects of a place from here on, also of those that were met before. */
+static void
+thin_out(Walk *walk, uint32_t number)
+{
+    Sample *sample = &walk->samples[number];
+    sample->mask = 2 * sample->mask + 1;
+    size_t n = 0;
+    for (size_t i = 0; i < walk->members.n; i++) {
+        if (walk->member_of[i] == number && !is_sampled(sample, walk->members.objects[i])) {
+            sample->n_listed--;
+            continue;
+        }
+        walk->member_of[n] = walk->member_of[i];
+        walk->members.objects[n++] = walk->members.objects[i];
+    }
+    walk->members.n = n;
+}
+
 static void
 list_member(Walk *walk, PyObject *object, uint32_t row)
 {
     uint32_t number = walk->examples[row].wanted;
-    if (!number || walk->members.n >= walk->members_at_most) {
+    if (!number) {
+        return;
+    }
+    Sample *sample = &walk->samples[number - 1];
+    sample->n_met++;
+    if (!is_sampled(sample, object)) {
         return;
     }
     if (make_room(&walk->member_of, walk->members.n, &walk->member_room, sizeof(uint32_t)) < 0 ||
@@ -1246,6 +1285,9 @@ list_member(Walk *walk, PyObject *object, uint32_t row)
         return;
     }
     walk->member_of[walk->members.n - 1] = number - 1;
+    if (++sample->n_listed > walk->members_at_most && sample->mask < UINT32_MAX) {
+        thin_out(walk, number - 1);
+    }
 }
 
 static uint32_t
@@ -2839,9 +2881,21 @@ finish_members(const Walk *walk)
             PyList_SET_ITEM(found, (Py_ssize_t)i, members->objects[i]);
         }
     }
-    return found == NULL ? NULL
-                         : Py_BuildValue("(Ny#)", found, members->n ? (const char *)walk->member_of : "",
-                                         (Py_ssize_t)(members->n * sizeof(uint32_t)));
+    PyObject *n_met = found == NULL ? NULL : PyList_New((Py_ssize_t)walk->n_samples);
+    for (size_t i = 0; n_met != NULL && i < walk->n_samples; i++) {
+        PyObject *number = PyLong_FromUnsignedLongLong(walk->samples[i].n_met);
+        if (number == NULL) {
+            Py_CLEAR(n_met);
+            break;
+        }
+        PyList_SET_ITEM(n_met, (Py_ssize_t)i, number);
+    }
+    if (n_met == NULL) {
+        Py_XDECREF(found);
+        return NULL;
+    }
+    return Py_BuildValue("(Ny#N)", found, members->n ? (const char *)walk->member_of : "",
+                         (Py_ssize_t)(members->n * sizeof(uint32_t)), n_met);
 }
 
 /* ------------------------------------------------------------------------------------------------------------------ */
@@ -3151,7 +3205,8 @@ PyDoc_STRVAR(places_doc,
              "folders: where code of ours is, and what in it is not; skip: uint64 addresses, as bytes; ends: bytes of two\n"
              "numbers, for what C holds and what only rings hold, empty to leave both out; limit_s: of the thread's\n"
              "processor time, 0 for none; wanted: None, or numbers of places, as bytes, to which paths are returned;\n"
-             "members: 0, or how many of the objects at those places and below are returned instead.");
+             "members: 0, or how many of the objects at each of those places and below are returned instead, with the\n"
+             "number of their place, and how many were met at each place: of more a half is left, and of those again.");
 
 /* Keys in the map of places of the last walk from all modules, and of the last from the program's alone; the next one
    will have about as many. */
@@ -3199,6 +3254,11 @@ heap_places(PyObject *self, PyObject *args)
             PyErr_NoMemory();
             goto done;
         }
+        if (make_room(&walk->samples, walk->n_samples, &walk->samples_room, sizeof(Sample)) < 0) {
+            PyErr_NoMemory();
+            goto done;
+        }
+        walk->samples[walk->n_samples++] = (Sample){0, 0, 0};
     }
     if (skip_addresses(walk, &skip) < 0) {
         goto done;
@@ -4780,6 +4840,41 @@ heap_own(PyObject *self, PyObject *args)
     return answer;
 }
 
+/* The interpreter's allocators without its tracer and with it, from when tracing was begun here; of those for objects. */
+static const PyMemAllocatorDomain object_domains[] = {PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
+#define N_DOMAINS 2
+static PyMemAllocatorEx plain_allocators[N_DOMAINS], tracing_allocators[N_DOMAINS];
+
+static void
+get_allocators(PyMemAllocatorEx *allocators)
+{
+    for (int i = 0; i < N_DOMAINS; i++) {
+        PyMem_GetAllocator(object_domains[i], &allocators[i]);
+    }
+}
+
+static void
+set_allocators(PyMemAllocatorEx *allocators)
+{
+    for (int i = 0; i < N_DOMAINS; i++) {
+        PyMem_SetAllocator(object_domains[i], &allocators[i]);
+    }
+}
+
+static int
+is_traced_as_begun(void)
+{
+    PyMemAllocatorEx now[N_DOMAINS];
+    get_allocators(now);
+    for (int i = 0; i < N_DOMAINS; i++) {
+        const PyMemAllocatorEx *begun = &tracing_allocators[i];
+        if (begun->malloc == NULL || now[i].malloc != begun->malloc || now[i].ctx != begun->ctx) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 PyDoc_STRVAR(trace_doc,
              "trace(start, n_frames)\n--\n\n"
              "Call tracemalloc's start, and leave what is allocated without the interpreter's lock as it was: a thread\n"
@@ -4794,9 +4889,74 @@ heap_trace(PyObject *self, PyObject *args)
     }
     PyMemAllocatorEx raw;
     PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &raw);
+    get_allocators(plain_allocators);
     PyObject *answer = PyObject_CallOneArg(start, n_frames);
     PyMem_SetAllocator(PYMEM_DOMAIN_RAW, &raw);
+    get_allocators(tracing_allocators);
     return answer;
+}
+
+/* CPython 3.11 looks for the trace of an instance with a dict after the two pointers to that, where no block begins. */
+static PyObject *
+trace_of(PyObject *read, PyObject *object)
+{
+#if PY_VERSION_HEX < 0x030C0000 && PY_VERSION_HEX >= 0x030B0000
+    if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_MANAGED_DICT)) {
+        return _PyTraceMalloc_GetTraceback(0, (uintptr_t)object - 4 * sizeof(PyObject *));
+    }
+#endif
+    return PyObject_CallOneArg(read, object);
+}
+
+static int
+read_traces(PyObject *read, PyObject *objects, const int64_t *asked, Py_ssize_t n, PyObject *traces)
+{
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (asked[i] < 0 || asked[i] >= PyList_GET_SIZE(objects)) {
+            PyErr_SetString(PyExc_IndexError, "no such object");
+            return -1;
+        }
+        PyObject *trace = trace_of(read, PyList_GET_ITEM(objects, (Py_ssize_t)asked[i]));
+        if (trace == NULL) {
+            return -1;
+        }
+        int failed = PyList_Append(traces, trace);
+        Py_DECREF(trace);
+        if (failed) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+PyDoc_STRVAR(traces_doc,
+             "traces(read, objects, positions)\n--\n\n"
+             "Return what tracemalloc knows of some objects of a list, None where it knows nothing.\n\n"
+             "read: its function for one object.  positions: int64, in the list.  What is made here is not traced itself,\n"
+             "unless somebody else's allocators are in use; no other thread and no collection may run meanwhile.");
+
+static PyObject *
+heap_traces(PyObject *self, PyObject *args)
+{
+    PyObject *read, *objects;
+    Py_buffer positions;
+    if (!PyArg_ParseTuple(args, "OO!y*", &read, &PyList_Type, &objects, &positions)) {
+        return NULL;
+    }
+    int is_ours = is_traced_as_begun();
+    if (is_ours) {
+        set_allocators(plain_allocators);
+    }
+    PyObject *traces = PyList_New(0);
+    if (traces != NULL &&
+        read_traces(read, objects, positions.buf, positions.len / (Py_ssize_t)sizeof(int64_t), traces) < 0) {
+        Py_CLEAR(traces);
+    }
+    if (is_ours) {
+        set_allocators(tracing_allocators);
+    }
+    PyBuffer_Release(&positions);
+    return traces;
 }
 
 static PyMethodDef methods[] = {
@@ -4815,12 +4975,13 @@ static PyMethodDef methods[] = {
     {"referrers", heap_referrers, METH_O, referrers_doc},
     {"holders", heap_holders, METH_VARARGS, holders_doc},
     {"trace", heap_trace, METH_VARARGS, trace_doc},
+    {"traces", heap_traces, METH_VARARGS, traces_doc},
     {"hidden_parents", heap_hidden_parents, METH_VARARGS, hidden_parents_doc},
     {NULL, NULL, 0, NULL},
 };
 
 /* To be raised, here and in extension.py, with each change of what a function takes or returns. */
-#define INTERFACE 9
+#define INTERFACE 10
 
 static int
 fill_module(PyObject *module)

@@ -31,7 +31,7 @@ __all__ = [
 # What the walks must know of containers that the C interface has no names for.
 CONTAINERS = (deque, OrderedDict, defaultdict)
 # That of _heap.c; one that was built from other sources takes and returns other things.
-INTERFACE = 9
+INTERFACE = 10
 # Those of the small modules beside it.
 INTERFACES = {"_sampling": 1, "_points": 1}
 
@@ -54,6 +54,7 @@ class Extension(Protocol):
     referrers: Callable[[tuple[object, ...]], list[object]]
     holders: Callable[[bytes], list[tuple[int, type, int]]]
     trace: Callable[[Callable[[int], object], int], object]
+    traces: Callable[[Callable[[object], object], list[object], bytes], list[object]]
     hidden_parents: Callable[[bytes, tuple[type, ...]], list[tuple[object, object]]]
 
 

@@ -89,12 +89,21 @@ def resolve(
 
 @uninterrupted
 def members(
-    module: Extension, named: Mapping[str, object] | None, wanted: Sequence[int], *, libraries: bool, most: int
-) -> tuple[list[Any], list[int]]:
+    module: Extension,
+    named: Mapping[str, object] | None,
+    wanted: Sequence[int],
+    *,
+    libraries: bool,
+    most: int,
+    limit_s: float | None,
+) -> tuple[list[Any], NDArray[np.uint64], dict[int, int]]:
     """Hand out what lies at places; see ``places.members``."""
-    answer, _ = _walk(module, named, libraries, None, addresses(wanted), most)
-    found, numbers = cast("tuple[list[Any], bytes]", answer)
-    return found, [wanted[number] for number in memoryview(numbers).cast("I")]
+    import numpy as np
+
+    answer, _ = _walk(module, named, libraries, limit_s, addresses(wanted), most)
+    found, numbers, n_met = cast("tuple[list[Any], bytes, list[int]]", answer)
+    homes = np.array(wanted, np.uint64)[np.frombuffer(numbers, np.uint32)]
+    return found, homes, dict(zip(wanted, n_met, strict=True))
 
 
 def _walk(

@@ -9,7 +9,7 @@ from phaseprof.native import in_c
 from phaseprof.native.extension import extension
 from phaseprof.native.kinds import Kinds
 from phaseprof.native.paths import steps_to
-from phaseprof.native.reference import Node, Walk, links_between
+from phaseprof.native.reference import Node, Sample, Walk, links_between
 from phaseprof.native.roots import Starts, find_starts
 from phaseprof.native.table import PathStep, PlaceTable, Root
 from phaseprof.probes import tensors
@@ -17,6 +17,7 @@ from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["PathStep", "PlaceTable", "Root", "members", "read_places", "resolve"]
 
@@ -75,27 +76,33 @@ def resolve(
 
 
 def members(
-    places: Collection[int], roots: Mapping[str, object] | None = None, *, libraries: bool = True, most: int = 1 << 20
-) -> tuple[list[Any], list[int]]:
+    places: Collection[int],
+    roots: Mapping[str, object] | None = None,
+    *,
+    libraries: bool = True,
+    most: int = 1 << 20,
+    limit_s: float | None = None,
+) -> tuple[list[Any], NDArray[np.uint64], dict[int, int]]:
     """Hand out the objects that lie at places and below them; the caller is uninterrupted, and drops them at once.
 
     Args:
         places: of a table that was read in this process with the same roots.
         roots: as given to ``read_places``.
         libraries: as given to ``read_places``.
-        most: objects that are handed out, those met first.
+        most: about as many objects are handed out of one place, of more a half, or a half of those: by their addresses.
+        limit_s: end after this many seconds of the thread's processor time with what was met so far.
 
     Returns:
-        The objects, and the place of each: the nearest above it, or its own.  Text and numbers count with what holds
-        them, so they lie where that does.
+        The objects, the place of each, which is the nearest above it, or its own, and how many lie at each place.
+        Text and numbers count with what holds them, so they lie where that does.
 
     Cost: that of ``read_places``.
     """
     wanted = sorted({int(place) for place in places})
     module = extension()
     if module is None:
-        return _members_in_python(roots, set(wanted), libraries, most)
-    return in_c.members(module, roots, wanted, libraries=libraries, most=most)
+        return _members_in_python(roots, set(wanted), libraries, most, limit_s)
+    return in_c.members(module, roots, wanted, libraries=libraries, most=most, limit_s=limit_s)
 
 
 @uninterrupted
@@ -128,14 +135,19 @@ def _resolve_in_python(
 
 @uninterrupted
 def _members_in_python(
-    roots: Mapping[str, object] | None, wanted: set[int], libraries: bool, most: int
-) -> tuple[list[Any], list[int]]:
+    roots: Mapping[str, object] | None, wanted: set[int], libraries: bool, most: int, limit_s: float | None
+) -> tuple[list[Any], NDArray[np.uint64], dict[int, int]]:
+    import numpy as np
+
     starts = find_starts(roots, libraries=libraries)
-    walk = Walk(_kinds(starts))
+    walk = Walk(_kinds(starts), limit_s=limit_s)
     walk.wanted, walk.members_at_most = wanted, most
+    walk.samples = {place: Sample() for place in wanted}
     try:
         walk.run(starts)
-        return list(walk.members), walk.member_of
+        objects = [obj for sample in walk.samples.values() for obj in sample.objects]
+        homes = [place for place, sample in walk.samples.items() for _ in sample.objects]
+        return objects, np.array(homes, np.uint64), {place: walk.samples[place].n_met for place in wanted}
     finally:
         walk.close()
         starts.clear()

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, NamedTuple, cast
 
 from phaseprof.native.array_layout import NUMBER_OF_OBJECT
-from phaseprof.native.kinds import MASK, SHORT, Kind, Kinds, Treatment
+from phaseprof.native.kinds import MASK, SHORT, Kind, Kinds, Treatment, mixed
 from phaseprof.native.layout import NO_ATTRIBUTES, Attributes, attributes
 from phaseprof.native.roots import Start, Starts, place_of
 from phaseprof.native.table import OUTSIDE, UNREACHABLE, Root, Rows
@@ -43,6 +43,31 @@ class Node(NamedTuple):
     position: int
 
 
+class Sample:
+    """Objects at one place, of many a part: their addresses decide which, since no rhythm does.
+
+    Attributes:
+        objects: those that are listed.
+        n_met: how many there are.
+    """
+
+    def __init__(self) -> None:
+        self.objects: list[object] = []
+        self.n_met = self._mask = 0
+
+    def add(self, obj: object, at_most: int) -> None:
+        """Take in one more; of more than so many about a half is left, and about half of what comes later."""
+        self.n_met += 1
+        if self._is_listed(obj):
+            self.objects.append(obj)
+            if len(self.objects) > at_most:
+                self._mask = 2 * self._mask + 1
+                self.objects[:] = filter(self._is_listed, self.objects)
+
+    def _is_listed(self, obj: object) -> bool:
+        return not mixed(id(obj) >> 3) & self._mask
+
+
 class Walk:
     """One walk.  It holds what it has met until ``close``."""
 
@@ -53,9 +78,8 @@ class Walk:
         self.measured: list[tuple[object, int]] = []
         self.wanted: set[int] = set()
         self.examples: dict[int, tuple[int, Node]] = {}
-        self.members_at_most = 0  # objects at wanted places and below that are listed, where no paths are wanted
-        self.members: list[object] = []
-        self.member_of: list[int] = []
+        self.members_at_most = 0  # objects at a wanted place and below that are listed, where no paths are wanted
+        self.samples: dict[int, Sample] = {}
         self._kinds = kinds
         self._seen: set[int] = set()
         self._queue: deque[Node] = deque()
@@ -69,7 +93,8 @@ class Walk:
         self._put_off.clear()
         self.measured.clear()
         self.examples.clear()
-        self.members.clear()
+        for sample in self.samples.values():
+            sample.objects.clear()
 
     def run(self, starts: Starts) -> None:
         """Walk from the roots, in order of preference, and then through what none of them reaches if that is wanted."""
@@ -159,13 +184,12 @@ class Walk:
 
     def _list_member(self, obj: object, row: int) -> None:
         """Keep an object that lies at a wanted place or below one, the nearest."""
-        if len(self.members) >= self.members_at_most:
+        if not self.members_at_most:
             return
         while row >= 0 and self.rows.place[row] not in self.wanted:
             row = self.rows.parent[row]
         if row >= 0:
-            self.members.append(obj)
-            self.member_of.append(self.rows.place[row])
+            self.samples[self.rows.place[row]].add(obj, self.members_at_most)
 
     def _expand(self, node: Node) -> Iterator[tuple[object, int]]:
         """Yield what an object refers to and at which position, and add its own bytes."""

@@ -80,10 +80,10 @@ def tensors_at(
     library = loaded_torch()
     if library is None:
         return []
-    found, homes = members(places, roots, libraries=libraries)
+    found, homes, _ = members(places, roots, libraries=libraries)
     try:
         categories = _categorised(library)
-        return _add_up(library, found, homes, categories)
+        return _add_up(library, found, homes.tolist(), categories)
     finally:
         found.clear()
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import math
 import sys
 import sysconfig
+import time
 from _thread import _count as count_other_threads
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import cache
-from itertools import compress
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
@@ -21,13 +22,12 @@ from phaseprof.native.places import members
 from phaseprof.probes import tensors
 from phaseprof.probes.libraries import is_installed_file
 from phaseprof.probes.node_lines import node_frames
-from phaseprof.probes.typeinfo import type_name
 from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FRAMES", "Made", "Tracer", "find_tracer", "function_around", "made_at", "spare_numbers", "start_tracing"]
+__all__ = ["FRAMES", "Made", "Tracer", "find_tracer", "functions_around", "made_at", "spare_numbers", "start_tracing"]
 
 # Frames that are kept of each allocation: of a library's, between the program's own line and what it makes, there are
 # fewer; a copy of a model is made eighteen calls deep.  No program asks for such a number, so that what it starts while
@@ -36,7 +36,7 @@ FRAMES = 27
 # Before these, to stop while another thread allocates without the lock may end the process.
 _MENDED = {(3, 12): (3, 12, 9), (3, 13): (3, 13, 2)}
 # A source that is searched for the function around a line, at most.
-_MOST_SOURCE = 1 << 20
+_MOST_SOURCE = 1 << 18
 # What an import compiles and a debugger runs has no file; cells of a notebook are the program's own.
 _CELL = "<ipython-input"
 _OURS = str(Path(__file__).parent.parent) + "/"
@@ -49,12 +49,12 @@ _KEPT_FREE = 100
 _MISPLACED = sys.version_info[:2] == (3, 11)
 _HAS_DICT, _BEFORE = 1 << 4, 16 + 2 * 8
 
-# Of the objects at one place, so many are asked, spread over all; fewer that were traced are too few to go by.
-_SAMPLED, _ENOUGH = 4096, 64
+# Of the objects at one place, so many are asked at a time, spread over all, until so many were traced.
+_AT_ONCE, _ENOUGH = 1024, 512
 _GOLDEN = 2_654_435_761  # a prime, so that steps of it come to each object of a place once
 
 _Frames = tuple[tuple[str, int], ...]
-_Reader = Callable[[object], "_Frames | None"]
+_Reader = Callable[["NDArray[np.int64]"], "list[_Frames | None]"]
 
 
 class Tracer(Protocol):
@@ -137,7 +137,9 @@ def made_at(
     roots: Mapping[str, object] | None = None,
     *,
     libraries: bool = True,
-    most: int = 1 << 20,
+    most: int = 1 << 17,
+    limit_s: float | None = None,
+    done: Callable[[], object] = int,
 ) -> list[Made]:
     """Return which lines have made what lies at some places and below, of what was traced; the heaviest first.
 
@@ -148,87 +150,98 @@ def made_at(
         places: of a table that was read in this process.
         roots: from which the table was read.
         libraries: whether it was read with them.
-        most: objects that are looked at.
+        most: objects of one place that are looked at.
+        limit_s: ask no more objects after this many seconds of the thread's processor time; at each place some are.
+        done: called when all were asked.  What is made after that need not be traced any more.
 
-    Cost: that of a look by place, 2 µs each for 4,096 objects of a place and for those that were traced where these are
-    few, and 0.1 µs for each other one that is asked then.  Numbers of a place with more are estimates.
+    Cost: that of a look by place, 5 µs each for 1,024 objects of a place, fifteen without the extension, and 0.1 µs for
+    each other one that is asked where few were traced.  Numbers of a place with more are estimates.
     """
-    found, homes = members(places, roots, libraries=libraries, most=most)
-    traced: list[Any] = []
+    began = time.thread_time()
+    found, homes, n_there = members(places, roots, libraries=libraries, most=most, limit_s=limit_s)
     try:
-        kept, traces = _traced(_reader(tracer, found), found, homes)
-        traced += map(found.__getitem__, kept)
-        found.clear()
-        sizes = _own_bytes(traced)
-        names = [type_name(type(obj)) for obj in traced]
+        until = math.inf if limit_s is None else began + limit_s
+        read = partial(_traces, tracer, found)
+        asked = [_ask(read, np.flatnonzero(homes == place), place, until) for place in places]
+        done()
+        return _sums(found, asked, n_there)
     finally:
         found.clear()
-        traced.clear()
-    sums: dict[tuple[int, str, str, int], list[float]] = {}
-    for (at, stands_for), trace, name, size in zip(kept.items(), traces, names, sizes, strict=True):
-        one = sums.setdefault((homes[at], name, *_own_frame(trace)), [0, 0])
-        one[0] += stands_for
-        one[1] += stands_for * size
-    rows = [Made(*key, round(n_objects), round(n_bytes)) for key, (n_objects, n_bytes) in sums.items()]
-    return sorted(rows, key=lambda row: (-row.n_bytes, -row.n_objects, row))
 
 
-def _traced(read: _Reader, found: Sequence[object], homes: Sequence[int]) -> tuple[dict[int, float], list[_Frames]]:
-    """Return which objects the program has made while it was traced, and by which frames.
+class _Asked(NamedTuple):
+    """Which objects at one place were asked, by position, and the trace of each."""
 
-    Of the many that lie at one place, a sample is asked; all, where the sample holds few that were traced.
-
-    Returns:
-        Position of an object in ``found`` to how many it stands for, and the frames of each.
-    """
-    at_home = np.array(homes, np.uint64)
-    kept: dict[int, float] = {}
-    traces: list[_Frames] = []
-    for place in dict.fromkeys(homes):
-        there = np.flatnonzero(at_home == place)
-        # Steps by the golden ratio meet no rhythm of what lies there; numpy would import its own for chance.
-        asked = there if len(there) <= _SAMPLED else there[np.arange(_SAMPLED) * _GOLDEN % len(there)]
-        seen = _seen(read, found, asked)
-        if len(seen) < _ENOUGH and len(asked) < len(there):
-            asked, seen = there, _seen(read, found, there)
-        kept.update(dict.fromkeys(seen, len(there) / len(asked)))
-        traces += seen.values()
-    return kept, traces
+    place: int
+    positions: NDArray[np.int64]
+    traces: list[_Frames | None]
 
 
-def _seen(read: _Reader, found: Sequence[object], asked: NDArray[np.int64]) -> dict[int, _Frames]:
-    """Return the frames of those that were traced, and were not made by us; most were made earlier.
-
-    Those of a tensor's node count whenever that was made, where the program has them written down.
-    """
-    is_asked = np.zeros(len(found), np.bool_)
-    is_asked[asked] = True
-    # Whatever is made here is traced as well, which takes longer than to ask: no number and no tuple for each object.
-    objects, positions = list(compress(found, is_asked.tolist())), np.flatnonzero(is_asked)
-    traces = list(map(read, objects))
-    is_traced = [trace is not None for trace in traces]
-    traced = positions[np.array(is_traced, np.bool_)].tolist()
-    of_nodes = {int(positions[n]): stack for n, stack in node_frames(objects).items()}
-    frames = of_nodes | dict(zip(traced, compress(traces, is_traced), strict=True))
-    return {at: trace for at, trace in frames.items() if trace is not None and not _is_ours(trace)}
+def _ask(read: _Reader, there: NDArray[np.int64], place: int, until: float) -> _Asked:
+    """Ask objects at one place for their traces, until enough were traced, all are asked, or the time has come."""
+    # Steps by the golden ratio meet no rhythm of what lies there; numpy would import its own for chance.
+    order = there[np.arange(len(there)) * _GOLDEN % max(1, len(there))]
+    traces: list[_Frames | None] = []
+    n_traced = 0
+    while len(traces) < len(order) and n_traced < _ENOUGH and (not traces or time.thread_time() < until):
+        new = read(order[len(traces) : len(traces) + _AT_ONCE])
+        n_traced += len(new) - new.count(None)
+        traces += new
+    return _Asked(place, order[: len(traces)], traces)
 
 
-def _reader(tracer: Tracer, found: Sequence[object]) -> _Reader:
-    """Return what reads the trace of an object."""
-    plain, flags_of = tracer._get_object_traceback, type.__dict__["__flags__"].__get__
-    displaced = {cls for cls in set(map(type, found)) if flags_of(cls) & _HAS_DICT} if _MISPLACED else set()
+def _traces(tracer: Tracer, found: list[object], positions: NDArray[np.int64]) -> list[_Frames | None]:
+    """Return the traces of some objects; in C nothing that is made for that is traced itself."""
+    native = extension()
+    read = tracer._get_object_traceback
+    if native is not None:
+        return cast("list[_Frames | None]", native.traces(read, found, positions.tobytes()))
+    objects = [found[at] for at in positions.tolist()]
+    flags_of = type.__dict__["__flags__"].__get__
+    displaced = {cls for cls in set(map(type, objects)) if flags_of(cls) & _HAS_DICT} if _MISPLACED else set()
     if not displaced:
-        return plain
+        return list(map(read, objects))
     import ctypes
 
     at = ctypes.pythonapi._PyTraceMalloc_GetTraceback
     at.restype, at.argtypes = ctypes.py_object, (ctypes.c_uint, ctypes.c_size_t)
-    return lambda obj: at(0, id(obj) - _BEFORE) if type(obj) in displaced else plain(obj)
+    return [at(0, id(obj) - _BEFORE) if type(obj) in displaced else read(obj) for obj in objects]
 
 
-def _own_bytes(objects: Sequence[object]) -> list[int]:
+def _sums(found: Sequence[object], asked: Iterable[_Asked], n_there: Mapping[int, int]) -> list[Made]:
+    """Add up what each line has made, without what was made by us.
+
+    A tensor's node counts whenever that was made, where the program has its frames written down.
+    """
+    objects: list[object] = []
+    makers: list[tuple[int, str, int]] = []
+    stands_for = {one.place: n_there[one.place] / max(1, len(one.traces)) for one in asked}
+    own_frame = cache(_own_frame)
+    try:
+        for one in asked:
+            there = [found[at] for at in one.positions.tolist()]
+            nodes = node_frames(there)
+            for n, (obj, trace) in enumerate(zip(there, one.traces, strict=True)):
+                frames = nodes.get(n) if trace is None else trace
+                if frames is not None and not _is_ours(frames):
+                    objects.append(obj)
+                    makers.append((one.place, *own_frame(frames)))
+            there.clear()
+        kinds = Kinds(measured=tensors.measured_bases())
+        names, sizes = [kinds.of(type(obj)).name for obj in objects], _own_bytes(objects, kinds)
+    finally:
+        objects.clear()
+    sums: dict[tuple[int, str, str, int], list[float]] = {}
+    for (place, file, line), name, size in zip(makers, names, sizes, strict=True):
+        total = sums.setdefault((place, name, file, line), [0, 0])
+        total[0] += stands_for[place]
+        total[1] += stands_for[place] * size
+    rows = [Made(*key, round(n_objects), round(n_bytes)) for key, (n_objects, n_bytes) in sums.items()]
+    return sorted(rows, key=lambda row: (-row.n_bytes, -row.n_objects, row))
+
+
+def _own_bytes(objects: Sequence[object], kinds: Kinds) -> list[int]:
     """Return what each takes itself; of tensors, the storage where it was met first."""
-    kinds = Kinds(measured=tensors.measured_bases())
     sizes = [kinds.of(type(obj)).own_bytes(obj) for obj in objects]
     measured = [at for at, obj in enumerate(objects) if kinds.of(type(obj)).is_measured]
     for at, (size, _) in zip(measured, tensors.measure_each(map(objects.__getitem__, measured)), strict=False):
@@ -262,21 +275,20 @@ def _stdlib() -> tuple[str, ...]:
     return tuple(dict.fromkeys(f"{path}/" for path in paths if path))
 
 
-@cache
-def function_around(file: str, line: int) -> str:
-    """Return the name of the innermost function around a line, ``<module>`` outside all; empty where that is not known.
+def functions_around(file: str, lines: Collection[int]) -> dict[int, str]:
+    """Return the name of the innermost function around each line, ``<module>`` outside all; empty if not known.
 
-    Read from the file: a trace has no names.  Cost: 5 ms for a thousand lines, once for each line that is asked about.
+    Read from the file: a trace has no names.  Cost: 5 ms for a thousand lines of a file; of 6,000 or more none is read.
     """
     try:
         path = Path(file)
         if not path.is_file() or path.stat().st_size > _MOST_SOURCE:
-            return ""
+            return {}
         tree = ast.parse(path.read_bytes())
     except (OSError, ValueError, SyntaxError, RecursionError) as error:
         raise_the_programs(error)
-        return ""
-    return _innermost(tree, line)
+        return {}
+    return {line: _innermost(tree, line) for line in lines}
 
 
 def _innermost(tree: ast.Module, line: int) -> str:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import types
 import weakref
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import AsyncIterator, Iterator
 from contextvars import ContextVar
 from typing import Any
@@ -524,10 +524,10 @@ def test_members_are_what_lies_at_a_place_and_below() -> None:
     agent.history, agent.partner = [np.zeros(3), 1234.5, "text", [4321]], Slotted(2345.5, None)
     place = place_of(read_places({"root": agent}), "list")
 
-    found, places = members([place], {"root": agent})
+    found, places, _ = members([place], {"root": agent})
 
     assert sorted(map(str, found)) == sorted(map(str, [agent.history, *agent.history, 4321]))
-    assert set(places) == {place}
+    assert set(places.tolist()) == {place}
 
 
 def test_a_member_belongs_to_the_nearest_place() -> None:
@@ -536,21 +536,31 @@ def test_a_member_belongs_to_the_nearest_place() -> None:
     table = read_places({"root": agent})
     around, within = place_of(table, "list"), place_of(table, "numpy.ndarray")
 
-    found, places = members([within, around], {"root": agent})
+    found, places, _ = members([within, around], {"root": agent})
 
-    assert {(type(obj), place) for obj, place in zip(found, places, strict=True)} == {
+    assert {(type(obj), place) for obj, place in zip(found, places.tolist(), strict=True)} == {
         (list, around), (float, around), (np.ndarray, within),
     }  # fmt: skip
 
 
-def test_so_many_members_are_handed_out_at_most() -> None:
+def test_of_many_members_a_part_is_handed_out_whatever_their_order() -> None:
     agent = Agent()
-    agent.history = [object() for _ in range(50)]
+    agent.history = [one for n in range(4000) for one in (object(), [n + 0.5])]
+    place = place_of(read_places({"root": agent}), "list")
 
-    found, places = members([place_of(read_places({"root": agent}), "list")], {"root": agent}, most=7)
+    found, places, n_met = members([place], {"root": agent}, most=3000)
 
-    assert (len(found), len(places)) == (7, 7)
+    assert 1000 < len(found) == len(places) <= 3000
+    assert n_met == {place: 12_001}
+    # Of each type a third, within five deviations of a binomial distribution.
+    of_type = Counter(map(type, found))
+    for kind in (object, list, float):
+        assert abs(of_type[kind] - len(found) / 3) < 5 * (len(found) * 2 / 9) ** 0.5
+    at = sorted(agent.history.index(one) for one in found if type(one) is object)
+    assert at[0] < 400 and at[-1] > 7600
 
 
 def test_nothing_lies_at_a_gone_place() -> None:
-    assert members([12345], {"root": [[]]}) == ([], [])
+    found, places, _ = members([12345], {"root": [[]]})
+
+    assert (found, places.tolist()) == ([], [])

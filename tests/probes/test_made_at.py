@@ -19,7 +19,7 @@ from phaseprof.probes.sites import (
     Made,
     Tracer,
     find_tracer,
-    function_around,
+    functions_around,
     is_programs,
     made_at,
     spare_numbers,
@@ -204,11 +204,11 @@ class Trainer:
         (18, "Trainer.train.later"), (19, "Trainer.train"), (99, "<module>"),
     ],
 )  # fmt: skip
-def test_the_function_around_a_line(tmp_path: Path, line: int, expected: str) -> None:
+def test_the_functions_around_a_line(tmp_path: Path, line: int, expected: str) -> None:
     file = tmp_path / "program.py"
     file.write_text(SOURCE)
 
-    assert function_around(str(file), line) == expected
+    assert functions_around(str(file), [line]) == {line: expected}
 
 
 @pytest.mark.parametrize("content", [b"def broken(:", b"\x00", b"x = '\xff'", b"(" * 5000])
@@ -216,9 +216,9 @@ def test_a_source_that_cannot_be_read_names_nothing(tmp_path: Path, content: byt
     file = tmp_path / "program.py"
     file.write_bytes(content)
 
-    assert function_around(str(file), 1) == ""
-    assert function_around(str(tmp_path / "gone.py"), 1) == ""
-    assert function_around(str(tmp_path), 1) == ""
+    assert functions_around(str(file), [1]) == {}
+    assert functions_around(str(tmp_path / "gone.py"), [1]) == {}
+    assert functions_around(str(tmp_path), [1]) == {}
 
 
 def test_a_tensor_made_before_has_the_line_of_its_node_where_anomaly_mode_keeps_it(tracer: Tracer) -> None:
