@@ -23,7 +23,7 @@ SECONDS, SECONDS_QUICK, ROUNDS = 60.0, 5.0, 3
 EACH_S = 0.05
 KEPT = 12
 # Heaps, and what one visit keeps, for which a look is measured alone; and the part of a pause in which it may ask.
-LOOKS, LOOKS_QUICK = [(100_000, 1000), (1_000_000, 1000), (1_000_000, 30_000), (1_000_000, 100_000)], [(100_000, 1000)]
+LOOKS, LOOKS_QUICK = [(100_000, 1000), (1_000_000, 1000), (1_000_000, 10_000)], [(100_000, 1000)]
 ASKING = 0.5
 
 

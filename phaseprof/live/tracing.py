@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
@@ -28,9 +29,9 @@ _BETWEEN, _PATIENCE = 2, 24
 _SLOWER, _LEAST_SLOWED_NS = 2.0, 20_000_000
 # Places that brought less than this part of what came are no news; so many are asked about.
 _PART, _MOST_PLACES = 0.02, 8
-# To find the objects and ask them may take this part of the longest pause, to name the functions this; the rest is for
-# the interpreter, which forgets what was traced.
-_ASKING, _NAMING = 0.5, 0.2
+# To find the objects and ask them may take this part of the longest pause, to name the functions this, and that for the
+# interpreter to forget what was traced, which takes so long for each block that is still there.
+_ASKING, _NAMING, _FORGETTING, _FORGET_NS = 0.5, 0.1, 0.4, 300
 # Lines of one place that are recorded.
 _MOST_LINES = 32
 _MEMORY = ("malloc_in_use_bytes", "python_blocks")
@@ -45,6 +46,7 @@ class _Plan:
     phase: str | None
     turns: int = 1
     waited: int = 0
+    is_counted: bool = False
 
 
 class LineTracer:
@@ -74,7 +76,7 @@ class LineTracer:
         self._spares: list[float] = []
         self._tried: dict[int, list[str | None]] = {}
         self._known: set[int] = set()
-        self._n_turns = self._n_waits = self._next_at = 0
+        self._n_turns = self._n_waits = self._next_at = self._n_blocks = 0
         self._began_ns = self._took_ns = self._n_traced = 0  # of what is traced
         self._turn_began_ns = self._turn_began_cpu = 0
         self._turn_ns = self._turn_cpu_ns = 0  # what a generation takes
@@ -91,13 +93,13 @@ class LineTracer:
         if self._plan is None:
             return self._native.phase
         if self._plan.phase is None and self._tracer is None:
-            self._start()
+            self._start_or_count(self._plan)
         return self._plan.phase
 
     def enter(self) -> None:
         """The phase begins."""
         if self._plan is not None and self._tracer is None:
-            self._start()
+            self._start_or_count(self._plan)
         elif self._native.phase is not None:
             self._native.enter()
 
@@ -105,6 +107,8 @@ class LineTracer:
         """The phase ends, and what it has made is looked at while the traces are there."""
         if self._tracer is not None:
             without_collections(self._finish)
+        elif self._plan is not None:
+            self._count(self._plan)
         else:
             self._native.leave()
 
@@ -117,6 +121,8 @@ class LineTracer:
             without_collections(self._finish)
         else:
             self._take_turn()
+            if self._plan is not None and self._plan.phase is None:
+                self._count(self._plan)
         if self._plan is not None:
             self._plan.waited += 1
             if self._plan.waited > _PATIENCE:  # the phase has not come: what is made elsewhere may be what stays
@@ -137,6 +143,23 @@ class LineTracer:
         if tracer is not None and self._is_ours and tracer.get_traceback_limit() == FRAMES:
             tracer.stop()
         self._spares = []
+
+    def _start_or_count(self, plan: _Plan) -> None:
+        """Trace, or count first, where pauses are bounded, how many blocks a visit leaves that is not traced."""
+        if plan.is_counted or self._budget.max_pause_ns == math.inf:
+            self._start()
+        else:
+            self._n_blocks = sys.getallocatedblocks()
+
+    def _count(self, plan: _Plan) -> None:
+        """Give up what would make too long a pause: the traces of all blocks that are left go in one call."""
+        if plan.is_counted or not self._n_blocks:
+            return
+        forget_ns = plan.turns * _FORGET_NS * (sys.getallocatedblocks() - self._n_blocks)
+        self._n_blocks, plan.is_counted = 0, True
+        if forget_ns > _FORGETTING * self._budget.max_pause_ns:
+            self._budget.left_ns[JOB] = forget_ns
+            self._plan = None
 
     def _start(self) -> None:
         tracer, why = find_tracer()

@@ -330,7 +330,7 @@ def test_nothing_is_traced_while_nothing_is_suspected(looked_up: list[object]) -
 def test_what_it_took_longer_is_charged_and_said(looked_up: list[object]) -> None:
     clock = Clock()
     tracer, recorder, budget = tracer_of(clock, 0.9)
-    pass_generations(tracer, clock, 0.1, 7)
+    pass_generations(tracer, clock, 0.1, 8)  # the last one leaves few blocks, as it is counted
 
     tracer.begin()
     assert _tracemalloc.is_tracing()
@@ -343,3 +343,22 @@ def test_what_it_took_longer_is_charged_and_said(looked_up: list[object]) -> Non
     assert pass_generations(tracer, clock, 0.1, 30) == []
 
 
+
+
+def test_what_leaves_more_blocks_than_a_pause_has_room_for_is_left_out(looked_up: list[object]) -> None:
+    clock = Clock()
+    tracer, _, budget = tracer_of(clock, 0.9)
+    kept: list[object] = []
+
+    def go_on(n: int) -> None:
+        for _ in range(n):
+            tracer.begin()
+            kept.append([[] for _ in range(200_000)])
+            clock.wait(0.1)
+            tracer.end()
+            tracer.at_generation_end(0)
+
+    go_on(12)
+
+    assert not looked_up
+    assert budget.left_ns["lines"] > 0.05e9

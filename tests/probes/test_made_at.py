@@ -243,3 +243,53 @@ def test_without_anomaly_mode_no_node_is_asked() -> None:
 
     assert node_lines.node_frames([total]) == {}
     assert total.grad_fn.metadata == {}
+
+
+def test_what_is_made_to_ask_is_not_traced_and_what_comes_later_is(tracer: Tracer) -> None:
+    native = extension()
+    if native is None:
+        pytest.skip("in Python all that is made is traced")
+    start_tracing(tracer)
+    made = [object() for _ in range(500)]
+    positions = np.arange(500).tobytes()
+
+    traces = native.traces(tracer._get_object_traceback, made, positions)
+    later = object()
+
+    assert all(trace is not None and trace[0][0] == HERE for trace in traces)  # type: ignore[index]
+    assert not [trace for trace in traces if tracer._get_object_traceback(trace) is not None]
+    assert tracer._get_object_traceback(later) is not None
+
+
+@pytest.mark.parametrize("position", [-1, 1, 1 << 40])
+def test_no_object_beyond_the_list_is_asked(position: int) -> None:
+    native = extension()
+    if native is None:
+        pytest.skip("in Python the list itself says so")
+
+    with pytest.raises(IndexError):
+        native.traces(id, [None], np.array([position]).tobytes())
+
+
+def test_tracing_may_end_when_all_were_asked(tracer: Tracer) -> None:
+    table = read_places({"kept": KEPT})
+    start_tracing(tracer)
+    KEPT.frames.append(make_frame())
+
+    found = made_at(tracer, list(table.roots), {"kept": KEPT}, done=tracer.stop)
+
+    assert not tracer.is_tracing()
+    assert line_with("# line of the frame") in {row.line for row in found}
+
+
+def test_at_each_place_some_are_asked_however_late_it_is(tracer: Tracer) -> None:
+    table = read_places({"kept": KEPT})
+    start_tracing(tracer)
+    KEPT.frames += [[n] for n in range(5000)]
+    line = sys._getframe().f_lineno - 1
+
+    found = made_at(tracer, list(table.roots), {"kept": KEPT}, limit_s=1.0)
+    late = sites._ask(lambda positions: [None] * len(positions), np.arange(5000), 1, 0.0)
+
+    assert {row.type_name: row.line for row in found}["list"] == line
+    assert len(late.traces) == 1024
