@@ -25,7 +25,7 @@ def with_sites(process: ProcessRun, finding: Finding) -> Finding:
     """
     if finding.sites or finding.site is not None or finding.verdict in _NO_MEMORY:
         return finding
-    rows = next((found for told in reversed(process.sites) if (found := _rows_of(finding, told.rows))), [])
+    rows = _rows_of(finding, [told.rows for told in reversed(process.sites)])
     total = sum(map(_weight, rows))
     sums: dict[tuple[str, int, str], float] = {}
     for row in rows:
@@ -42,13 +42,17 @@ def _weight(row: fmt.Site) -> float:
     return float(max(row.bytes, 1))
 
 
-def _rows_of(finding: Finding, rows: Sequence[fmt.Site]) -> list[fmt.Site]:
-    """Return what was made of a finding's subject where it is held, else wherever it was met."""
+def _rows_of(finding: Finding, tellings: Sequence[Sequence[fmt.Site]]) -> list[fmt.Site]:
+    """Return what was made of a finding's subject where it is held, else wherever it was met; by the first that tells.
+
+    What one of them tells of the place itself goes before what another one tells of its type elsewhere.
+    """
     is_at = _is_at(finding)
-    here = [row for row in rows if is_at(row.steps)]
+    here = [[row for row in rows if is_at(row.steps)] for rows in tellings]
     if finding.subject in CONTAINERS or finding.kind == NATIVE_MEMORY:  # what fills it; what has no type
-        return here
-    return _of_subject(finding, here) or _of_subject(finding, [] if here else rows)
+        return next(filter(None, here), [])
+    elsewhere = ([] if there else rows for there, rows in zip(here, tellings, strict=True))
+    return next(filter(None, (_of_subject(finding, rows) for rows in (*here, *elsewhere))), [])
 
 
 def _of_subject(finding: Finding, rows: Sequence[fmt.Site]) -> list[fmt.Site]:

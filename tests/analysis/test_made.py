@@ -58,6 +58,12 @@ def test_the_newest_look_that_met_it_speaks() -> None:
     assert lines(with_sites(process, LEAK)) == [(9, 1.0)]
 
 
+def test_a_look_that_met_it_at_its_place_goes_before_a_newer_one_that_met_its_type_elsewhere() -> None:
+    process = recorded([row("m.Env", 7, 1)], [row("m.Env", 9, 1, steps=["module m.other (list)"])])
+
+    assert lines(with_sites(process, LEAK)) == [(7, 1.0)]
+
+
 @pytest.mark.parametrize(
     ("finding", "rows", "expected"),
     [
