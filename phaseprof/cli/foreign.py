@@ -31,17 +31,18 @@ def as_recording(path: str) -> Iterator[str]:
     from phaseprof.analysis.imports import ImportFailure, import_files
 
     with tempfile.TemporaryDirectory(prefix="phaseprof-") as folder:
+        where = path
         try:
             imported = import_files([Path(path)], Path(folder) / "run")
         except ImportFailure:
             if Path(path).is_file():
-                raise
-            yield path  # of a folder of other things it is to be said that it is no run
-            return
-        notes = "".join(f"; {note}" for note in imported.notes)
-        n = plural(imported.n_readings, "reading")
-        complain(f"{path} is no recording; {n} imported from it, as phaseprof import does{notes}")
-        yield str(imported.run)
+                raise  # of a folder of other things it is to be said that it is no run
+        else:
+            where, n = str(imported.run), plural(imported.n_readings, "reading")
+            notes = "".join(f"; {note}" for note in imported.notes)
+            were = "was" if imported.n_readings == 1 else "were"
+            complain(f"{path} is not a recording; {n} {were} imported from it, as phaseprof import does{notes}")
+        yield where
 
 
 def _is_foreign(path: str) -> bool:

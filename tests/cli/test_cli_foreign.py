@@ -30,7 +30,7 @@ def test_check_judges_a_log_and_says_that_it_was_imported(log: Path, capsys: pyt
 
     said = capsys.readouterr()
     assert "Process memory leaks: +20.00 MiB a generation" in said.out
-    assert said.err == f"{log} is no recording; 40 readings imported from it, as phaseprof import does\n"
+    assert said.err == f"{log} is not a recording; 40 readings were imported from it, as phaseprof import does\n"
 
 
 def test_report_shows_a_log_and_leaves_nothing(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -44,7 +44,7 @@ def test_diff_compares_logs(log: Path, capsys: pytest.CaptureFixture[str]) -> No
     worse = table(log.parent / "worse.csv", 60 * MIB)
 
     assert main(["diff", str(log), str(worse)]) == 1
-    assert f"{worse} is no recording" in capsys.readouterr().err
+    assert f"{worse} is not a recording" in capsys.readouterr().err
 
 
 def test_lines_of_json_are_a_log_unless_they_are_records(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
