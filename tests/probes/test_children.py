@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import resource
+import sys
 
 import pytest
 from in_child import run_in_child, waiting_children
@@ -142,3 +143,13 @@ def test_psutil_agrees_about_each_child() -> None:
 
     assert ours.private_bytes == pytest.approx(theirs.uss, abs=MIB)
     assert name.startswith(ours.name)
+
+
+def test_a_child_that_has_ended_is_known_without_psutil(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psutil", None)
+
+    with waiting_children(1, lambda: None) as (pid,):
+        pass
+
+    assert children.read_name_state_faults(pid) == ("", b"", None)
+    assert children._private_bytes(pid) is None
