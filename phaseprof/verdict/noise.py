@@ -37,7 +37,7 @@ def judge_noisy(x: Floats, y: Floats) -> Outcome:
     a step, a rise that ends, a bend and an exponential approach, on as many effective readings as the autocorrelation
     leaves. Of 60 readings and more the last third must rise by itself. Smallest n: 7 for a leak. Cost: O(n^2).
     """
-    p = rise_chance(y)
+    p = rise_chance(x, y)
     if len(y) < LEAST_TAIL:
         return Outcome("stable", "flat", p=p)
     fit = best_curve(x, y)
@@ -53,16 +53,16 @@ def judge_noisy(x: Floats, y: Floats) -> Outcome:
     return _judge_bend(x, y, fit, p)
 
 
-def rise_chance(y: Floats) -> float:
+def rise_chance(x: Floats, y: Floats) -> float:
     """Return how likely a rise like this is by chance, whatever the noise: white, autocorrelated or a random walk.
 
     Where the series cannot be a random walk, the smaller of the corrected Mann-Kendall test's p and the drift test's,
     else the drift test's alone; doubled for asking twice. Smallest n: 7. Cost: O(n^2).
     """
-    drift = drift_test(y)
-    if may_be_walk(y):
+    drift = drift_test(y, x)
+    if may_be_walk(y, x):
         return min(1.0, 2 * drift)
-    tau, p = mann_kendall(y)
+    tau, p = mann_kendall(y, x)
     return min(1.0, 2 * min(p / 2 if tau > 0 else 1.0, drift))
 
 
@@ -149,7 +149,7 @@ def _judge_bend(x: Floats, y: Floats, fit: _Fit, p: float) -> Outcome:
     tail_x, tail_y = x[knee:], y[knee:]
     before = theil_sen(x[: knee + 1], y[: knee + 1])[0]
     after = theil_sen(tail_x, tail_y)[0]
-    tail_p = rise_chance(tail_y)
+    tail_p = rise_chance(tail_x, tail_y)
     if tail_p >= ALPHA or after <= 0:
         return Outcome("plateau", "saturating", since=float(x[0]), p=p)
     late = before < 0.2 * after

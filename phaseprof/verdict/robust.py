@@ -50,11 +50,12 @@ def theil_sen(x: Floats, y: Floats) -> tuple[float, float, float]:
     return slope, float(low), float(high)
 
 
-def mann_kendall(y: Floats, *, independent: bool = False) -> tuple[float, float]:
+def mann_kendall(y: Floats, x: Floats | None = None, *, independent: bool = False) -> tuple[float, float]:
     """Test for a monotone trend, with the variance corrected for autocorrelation.
 
     Args:
-        y: (n,) values in order of time, evenly spaced.
+        y: (n,) values in order of time.
+        x: (n,) increasing positions, from which the trend is taken off; ``None``: evenly spaced.
         independent: the values are known to be independent, such as a counter's increments: no correction.
 
     Returns:
@@ -70,54 +71,58 @@ def mann_kendall(y: Floats, *, independent: bool = False) -> tuple[float, float]
     Smallest n: 4 can reach p = 0.09, 6 can reach 0.01.
     """
     y = np.asarray(y, dtype=np.float64)
-    x = np.arange(len(y), dtype=np.float64)
+    x = _positions(y, x)
     _check(x, y, 2)
     s = float(np.sum(np.sign(y - y[:, None])[_later(len(y))]))
     if s == 0:
         return 0.0, 1.0
-    trend = y if independent else middle(_lag_slopes(y)) * x
+    trend = y if independent else middle(_lag_slopes(x, y)) * x
     variance = _variance_of_s(y, slope_removed=y - trend)
     z = (abs(s) - 1) / math.sqrt(variance)
     return s / (len(y) * (len(y) - 1) / 2), math.erfc(z / math.sqrt(2))
 
 
-def drift_test(y: Floats) -> float:
+def drift_test(y: Floats, x: Floats | None = None) -> float:
     """Return the one-sided p-value that the mean increment is above zero.
 
     Args:
-        y: (n,) values in order of time, evenly spaced.
+        y: (n,) values in order of time.
+        x: (n,) increasing positions; ``None``: evenly spaced.
 
-    Reference: Student's t on the increments, its tail by Wallace 1959 (within 0.02 standard deviations).
+    Reference: Student's t on the increments, each over the root of the time that it took, as the increments of a walk
+    spread; its tail by Wallace 1959 (within 0.02 standard deviations).
     Assumptions: increments independent, which holds for counters and random walks; for noise that does not add up it
     is far too careful, and ``mann_kendall`` sees more. Smallest n: 3; fewer give 1.0.
     """
     steps = np.diff(y)
     if len(steps) < 2:
         return 1.0
-    spread = float(np.std(steps, ddof=1))
-    mean = float(np.mean(steps))
+    times = np.diff(_positions(y, x))
+    mean, freedom = float(steps.sum() / times.sum()), len(steps) - 1
+    spread = math.sqrt(float(np.sum((steps - mean * times) ** 2 / times)) / freedom)
     if spread <= 1e-12 * abs(mean):
         return 0.5 ** len(steps) if mean > 0 else 1.0
-    t, freedom = mean / spread * math.sqrt(len(steps)), len(steps) - 1
+    t = mean / spread * math.sqrt(float(times.sum()))
     z = math.sqrt(freedom * math.log1p(t * t / freedom)) * (8 * freedom + 1) / (8 * freedom + 3)
     upper = math.erfc(z / math.sqrt(2)) / 2
     return upper if t > 0 else 1 - upper
 
 
-def may_be_walk(y: Floats) -> bool:
-    """Return whether a random walk, with or without drift, cannot be refused at 5 %; ``y``: (n,) evenly spaced values.
+def may_be_walk(y: Floats, x: Floats | None = None) -> bool:
+    """Return whether a random walk, with or without drift, cannot be refused at 5 %; arguments: see ``dickey_fuller``.
 
     Reference: Dickey & Fuller 1979, critical values by MacKinnon 2010. Smallest n: 7; fewer may always be one.
     """
     n = len(y)
-    return dickey_fuller(y) >= sum(c / float(n) ** power for power, c in enumerate(WALK_5))
+    return dickey_fuller(y, x) >= sum(c / float(n) ** power for power, c in enumerate(WALK_5))
 
 
-def dickey_fuller(y: Floats) -> float:
+def dickey_fuller(y: Floats, x: Floats | None = None) -> float:
     """Return the Dickey-Fuller statistic of a series less its straight line: the lower, the less like a random walk.
 
     Args:
-        y: (n,) values in order of time, evenly spaced.
+        y: (n,) values in order of time.
+        x: (n,) increasing positions, over which the line runs; ``None``: evenly spaced.
 
     An exact line gives minus infinity.
 
@@ -127,9 +132,11 @@ def dickey_fuller(y: Floats) -> float:
     n = len(y)
     if n < 7:
         return 0.0
-    line = np.column_stack([np.ones(n), np.arange(n, dtype=np.float64)])
+    positions = _positions(y, x)
+    line = np.column_stack([np.ones(n), positions])
     rest = y - line @ np.linalg.lstsq(line, y, rcond=None)[0]
-    before, moves = rest[:-1], np.diff(rest)
+    root = np.sqrt(np.diff(positions))
+    before, moves = rest[:-1] / root, np.diff(rest) / root  # the longer a step, the further a walk strays
     power = float(before @ before)
     if power <= n * (1e-9 * float(np.ptp(y))) ** 2:
         return float("-inf")
@@ -205,10 +212,14 @@ def _check(x: Floats, y: Floats, least: int) -> None:
         )
 
 
-def _lag_slopes(y: Floats) -> Floats:
+def _positions(y: Floats, x: Floats | None) -> Floats:
+    return np.arange(len(y), dtype=np.float64) if x is None else x
+
+
+def _lag_slopes(x: Floats, y: Floats) -> Floats:
     """Slopes over about half the series: enough to detrend, at O(n)."""
     lag = max(1, len(y) // 2)
-    return np.asarray((y[lag:] - y[:-lag]) / lag, dtype=np.float64)
+    return np.asarray((y[lag:] - y[:-lag]) / (x[lag:] - x[:-lag]), dtype=np.float64)
 
 
 def _variance_of_s(y: Floats, slope_removed: Floats) -> float:

@@ -130,6 +130,38 @@ def test_drift_test_agrees_with_student():
     assert drift_test(np.array([0.0, 1, 3, 6, 10])) == pytest.approx(0.0152, abs=0.002)
 
 
+# Readings come at every generation at first, and later as a budget lets them.
+UNEVEN = np.array([*range(14), *range(24, 150, 10)], dtype=np.float64)
+
+
+def at_uneven(y):
+    return y[UNEVEN.astype(int)]
+
+
+def test_drift_test_holds_its_level_where_readings_are_uneven():
+    alarms = sum(drift_test(at_uneven(walk(seed, 150)), UNEVEN) < 0.05 for seed in range(600))
+
+    assert 0.02 < alarms / 600 < 0.08
+
+
+def test_uneven_readings_of_a_line_in_noise_are_no_walk():
+    refused = sum(not may_be_walk(at_uneven(RNG(seed).standard_normal(150)), UNEVEN) for seed in range(200))
+
+    assert refused > 150
+
+
+def test_uneven_readings_of_walks_are_seldom_taken_for_anything_else():
+    refused = sum(not may_be_walk(at_uneven(walk(seed, 150)), UNEVEN) for seed in range(600))
+
+    assert refused / 600 < 0.1
+
+
+def test_the_trend_of_uneven_readings_is_taken_off_where_they_lie():
+    line = UNEVEN + 0.1 * at_uneven(RNG(0).standard_normal(150))
+
+    assert mann_kendall(line, UNEVEN)[1] < 1e-6
+
+
 @pytest.mark.parametrize("n", [17, 27, 100])
 def test_five_of_a_hundred_walks_are_refused(n):
     refused = sum(not may_be_walk(walk(seed, n)) for seed in range(1000))

@@ -259,6 +259,20 @@ def test_growth_that_may_have_ended_where_nobody_looked_is_no_leak_yet(n_after, 
     assert judge(values, generations=turns).verdict == verdict
 
 
+def test_one_reading_after_a_gap_shows_that_growth_went_on_only_if_it_kept_its_pace():
+    turns = [*range(7), 41]
+
+    assert judge([241_000 * min(turn, 24) for turn in turns], generations=turns).verdict == "growing"
+    assert judge([241_000 * turn for turn in turns], generations=turns).verdict == "leak"
+
+
+def test_a_leak_beneath_a_sawtooth_is_one_though_readings_grow_rare():
+    """Two are started in every second generation and one of them is ended."""
+    turns = [*range(18), 28, 37, 52]
+
+    assert judge([6 + turn // 2 - turn % 2 for turn in turns], generations=turns).verdict == "leak"
+
+
 def test_a_stand_that_was_seen_ends_what_came_before_though_readings_are_missing():
     turns = [*range(8), 30, *range(60, 70)]
     values = [turn if turn < 8 else 7 + max(0, turn - 60) for turn in turns]
