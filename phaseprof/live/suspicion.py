@@ -20,8 +20,10 @@ def rise(series: Series | None) -> float:
     """Return the rise per generation of a series that looks suspicious, else 0.
 
     Suspicious: at its highest now, with at least two rises among its recent readings, and at most a third as many
-    falls.  One step is not enough; a staircase is after its second step.  What is small beside the whole growth is
-    neither a rise nor a fall.
+    falls, or higher in all of the last third than in all of the first.  One step is not enough; a staircase is after
+    its second step.  What is small beside the whole growth is neither a rise nor a fall.
+
+    Example: 6, 5, 7, 6, 8, 7, 9: two children are started in every second generation, and one of them is ended.
     """
     if series is None:
         return 0.0
@@ -34,9 +36,15 @@ def rise(series: Series | None) -> float:
     least_step = STEP_SHARE * grown
     steps = [b - a for a, b in pairwise(values)]
     rises, falls = sum(s > least_step for s in steps), sum(s < -least_step for s in steps)
-    if grown <= 0 or rises < LEAST_READINGS - 1 or falls * 3 > rises or values[-1] < max(values) - 0.25 * grown:
+    goes_up = falls * 3 <= rises or _has_left_its_beginning(values)
+    if grown <= 0 or rises < LEAST_READINGS - 1 or not goes_up or values[-1] < max(values) - 0.25 * grown:
         return 0.0
     return grown / max(1, pairs[-1][0] - pairs[0][0])
+
+
+def _has_left_its_beginning(values: list[float]) -> bool:
+    third = len(values) // 3
+    return third >= LEAST_READINGS - 1 and min(values[-third:]) > max(values[:third])
 
 
 def rises_still(series: Series | None, least: float) -> bool:

@@ -158,7 +158,7 @@ def _may_have_ended_unseen(x: Floats, y: Floats) -> bool:
 
     It is far slower since, in too few readings to tell; or slower over a gap that one reading alone has ended.
 
-    Example: a window rises by 240 kB in each of six generations that were read, and by 4.3 MB in the 36 before the last.
+    Example: a window rises by 240 kB in each of six generations that were read, and by 4.3 MB in 36 that were not.
     """
     gaps = np.flatnonzero(np.diff(x) > GAP)
     first = int(gaps[-1]) + 1 if len(gaps) else len(x)

@@ -335,6 +335,8 @@ def series(*values: float) -> Series:
         ((0, 0, 5, 5, 9), 0.0),  # one step is not enough
         ((5, 9, 9, 9, 9), 0.0),  # rises while warming up only
         ((0, 0, 1, 5, 1, 5), 0.0),  # up and down
+        ((6, 5, 7, 6, 8, 7, 9, 8, 10, 9, 11), 0.5),  # two more in every second generation, and one less
+        ((6, 5, 7, 6, 7, 5, 7, 6, 7, 5, 7), 0.0),
         ((0, 0, 1, 2), 0.0),  # too short
         ((0, 0, 1, 2, 3, 0), 0.0),  # it fell back
     ],
