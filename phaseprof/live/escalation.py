@@ -27,10 +27,11 @@ SAMPLED = 24  # the same, where it is not known which of them survived
 TOGETHER = 48  # samples of several suspects in one search: more would not fit into its width
 OLD_ENOUGH = 2  # generations a survivor must have outlived
 PATIENCE = 12  # generations to wait for survivors before the suspicion is laid aside
-AGAIN_AFTER = 10
+# What was followed while something filled up is followed again soon: what a counter takes at boundaries has a bound.
+AGAIN_AFTER, AGAIN_NS = 10, 1_000_000_000
 # Under a budget, a generation's end is read every 50 ms at most: twelve generations of a millisecond are one look.  So
-# patience is as long as so many generations of half a second at least.
-GENERATION_NS = 500_000_000
+# patience is as long as twelve generations of half a second at least.
+PATIENCE_NS = 6_000_000_000
 # Counters at boundaries, beside what the rest may take: something for the first ones, and a part of the whole share.
 COUNTERS_CREDIT_NS, COUNTERS_SHARE = 4_000_000, 0.2
 FOLLOWED = OLD_ENOUGH + 1  # generations through which a counter is followed before its changes speak
@@ -73,14 +74,14 @@ class Escalation:
         last = self.done.get(key)
         if key in self.open or last is None:
             return key not in self.open
-        return generation - last >= AGAIN_AFTER and self._has_passed(AGAIN_AFTER, self._done_ns.get(key, 0))
+        return generation - last >= AGAIN_AFTER and self._has_passed(AGAIN_NS, self._done_ns.get(key, 0))
 
-    def _has_passed(self, n_generations: int, since_ns: int) -> bool:
-        """Whether so many generations of some length would have passed; where each is looked at, their number says it.
+    def _has_passed(self, time_ns: int, since_ns: int) -> bool:
+        """Whether so much time has passed since a moment; where each generation is looked at, their number says enough.
 
         The clock may begin at any number, so that no moment is later than one that was not noted.
         """
-        return self._budget.share is None or not since_ns or self._clock() - since_ns >= n_generations * GENERATION_NS
+        return self._budget.share is None or not since_ns or self._clock() - since_ns >= time_ns
 
     def start(self, suspect: Investigation) -> None:
         """Begin to look at a suspect, if there is room beside the others."""
@@ -176,22 +177,20 @@ class Escalation:
 
     def at_generation_end(self, generation: int) -> None:
         """Advance every investigation by what the budget has room for."""
-        self._generation, before, self._ended = generation, self._ended, generation
+        self._generation = generation
         if not self.open:
+            self._ended = generation
             return
         if self._budget.share is None:
             self._read_counters(UNSEEN)  # what looks have kept since the last boundary
             # Under a budget the survivors are checked once, when their holders are searched.
             with self._budget.spending("births: check"):
                 self._read(None, complete=True)
-        ready, n_whole = [], self._counters.take_whole()
+        self._end_turns(generation)
         for one in list(self.open.values()):
             if one.stage == "births":
-                is_whole = one.counter is None or self._counters.was_whole(generation)
-                one.deltas.end_turn(whole=is_whole, turns=max(1, min(n_whole, generation - max(before, one.began))))
                 self._tell_births(one)
-            if one.stage == "holders":
-                ready.append(one)
+        ready = [one for one in self.open.values() if one.stage == "holders"]
         if ready and self._budget.admits("holders", heap_ns(SEARCHED_NS)):
             with self._budget.spending("holders"):
                 room_s = max(SEARCH_S, self._budget.room_ns() / 1e9)
@@ -199,9 +198,15 @@ class Escalation:
 
     def pass_over(self, generation: int) -> None:
         """A generation ends at whose end nothing else is done: what counters changed by in it counts."""
+        self._end_turns(generation)
+
+    def _end_turns(self, generation: int) -> None:
+        """Charge what counters changed by since the last end to the generations that were followed since."""
+        is_whole, n_whole = self._counters.was_whole(generation), self._counters.take_whole()
+        before, self._ended = self._ended, generation
         for one in self.open.values():
-            if one.counter is not None:
-                one.deltas.end_turn(whole=self._counters.was_whole(generation))
+            if one.counter is not None and one.stage == "births":
+                one.deltas.end_turn(whole=is_whole, turns=max(1, min(n_whole, generation - max(before, one.began))))
 
     def allow_retries(self) -> None:
         """Let suspects whose search met its limit, or never came, be asked about at once: there is time now."""
@@ -235,7 +240,7 @@ class Escalation:
 
     def _tell_births(self, one: Investigation, *, at_last: bool = False) -> None:
         waited = self._generation - one.began
-        is_late = waited > PATIENCE and self._has_passed(PATIENCE, one.began_ns)
+        is_late = waited > PATIENCE and self._has_passed(PATIENCE_NS, one.began_ns)
         if one.family is None:
             deltas, n_followed = one.deltas.by_phase(), min(waited, one.deltas.n_turns)
             if n_followed >= FOLLOWED or is_late or (at_last and deltas):

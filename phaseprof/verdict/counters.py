@@ -156,7 +156,8 @@ def _is_overdue(x: Floats, y: Floats, rises: NDArray[np.intp], longest: float) -
 def _may_have_ended_unseen(x: Floats, y: Floats) -> bool:
     """Whether growth may have ended in a gap between readings.
 
-    It is far slower since, in too few readings to tell; or slower over a gap that one reading alone has ended.
+    It is far slower since than for as long before, in too few readings to tell; or slower over a gap that one reading
+    alone has ended.
 
     Example: a window rises by 240 kB in each of six generations that were read, and by 4.3 MB in 36 that were not.
     """
@@ -164,7 +165,9 @@ def _may_have_ended_unseen(x: Floats, y: Floats) -> bool:
     first = int(gaps[-1]) + 1 if len(gaps) else len(x)
     if first < 2 or not 1 <= len(x) - first < LEAST:
         return False
-    before = _rate(x[:first], y[:first])
+    gap = x[first] - x[first - 1]
+    lately = min(int(np.searchsorted(x, x[first - 1] - gap)), first - 2)
+    before = _rate(x[lately:first], y[lately:first])
     if first == len(x) - 1:
         return _rate(x[first - 1 :], y[first - 1 :]) < SLOWER * before
     return _rate(x[first:], y[first:]) < DECAYED * before

@@ -15,7 +15,7 @@ from phaseprof.verdict.judgement import Judgement
 from phaseprof.verdict.noise import judge_noisy
 from phaseprof.verdict.robust import Floats, middle, theil_sen
 from phaseprof.verdict.sawtooth import judge_cycles
-from phaseprof.verdict.series import Bools, Series, make_series, thin, without_spikes
+from phaseprof.verdict.series import Bools, Series, make_series, thin, without_alternation, without_spikes
 from phaseprof.verdict.shape import Outcome
 
 TOO_SHORT = 6  # readings: with fewer, even rises without exception are chance
@@ -63,7 +63,7 @@ def _judge(series: Series) -> Judgement:
     if len(series) < TOO_SHORT:
         return _figures(series, Outcome("too short", "flat"), 0)
     warm_up = min(WARM_UP, max(0, len(series) - 7))
-    calm = without_spikes(series)
+    calm = without_alternation(without_spikes(series))
     outcome = _first_answer(calm.part(warm_up), early_rate(calm, warm_up))
     if warm_up and outcome.verdict in ("step", "growing"):
         outcome, warm_up = _with_warm_up(calm, outcome, warm_up)

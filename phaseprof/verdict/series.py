@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from phaseprof.errors import UsageError
-from phaseprof.verdict.robust import Floats, median
+from phaseprof.verdict.robust import Floats, median, noise_of_steps
 
 Bools = NDArray[np.bool_]
 
 MOST_POINTS = 240  # 29,000 pairs: about 2 ms a slope
+ALTERNATES, EACH_WAY = 3.0, 4  # an alternation is so many times its scatter high, and was seen so often each way
 SPIKE = 5.0  # a reading this many usual moves above both its neighbours, or below, is a spike
 
 
@@ -109,6 +110,23 @@ def without_spikes(series: Series) -> Series:
     calm = y.copy()
     calm[inside] = np.interp(series.x[inside], series.x[~inside], y[~inside])
     return Series(series.x, calm, series.collected, series.base)
+
+
+def without_alternation(series: Series) -> Series:
+    """Lower every second generation by what it stands higher, where levels go up and down from each to the next.
+
+    Found between readings of neighbouring generations, and taken off all: later ones may be of every second only.
+    Example: two buffers are used in turns. Cost: O(n).
+    """
+    is_odd, steps = series.x % 2, np.diff(series.y)
+    next_to = np.diff(series.x) == 1
+    after_even, after_odd = steps[next_to & (is_odd[:-1] == 0)], steps[next_to & (is_odd[:-1] == 1)]
+    if min(len(after_even), len(after_odd)) < EACH_WAY:
+        return series
+    (up, width), (down, other) = noise_of_steps(after_even), noise_of_steps(after_odd)
+    if up * down >= 0 or min(abs(up), abs(down)) <= ALTERNATES * max(width, other):
+        return series
+    return Series(series.x, series.y - (up - down) / 2 * is_odd, series.collected, series.base)
 
 
 def thin(x: Floats, y: Floats, most: int = MOST_POINTS) -> tuple[Floats, Floats]:

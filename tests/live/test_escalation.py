@@ -11,10 +11,11 @@ import pytest
 from phaseprof.live.budget import CREDIT_NS, Budget
 from phaseprof.live.escalation import (
     AGAIN_AFTER,
-    GENERATION_NS,
+    AGAIN_NS,
     MAX_AT_ONCE,
     OLD_ENOUGH,
     PATIENCE,
+    PATIENCE_NS,
     Escalation,
 )
 from phaseprof.live.families import TypeFamily
@@ -174,12 +175,12 @@ def test_short_generations_do_not_use_up_patience() -> None:
         bench.now += 1_000_000
         bench.turn(("collect", nothing))
     assert one.key in bench.escalation.open
-    bench.now += PATIENCE * GENERATION_NS
+    bench.now += PATIENCE_NS
     bench.turn(("collect", nothing))
 
     assert one.key not in bench.escalation.open
     assert not bench.escalation.wants(one.key, bench.generation + AGAIN_AFTER)
-    bench.now += AGAIN_AFTER * GENERATION_NS
+    bench.now += AGAIN_NS
     assert bench.escalation.wants(one.key, bench.generation + AGAIN_AFTER)
 
 
