@@ -15,6 +15,7 @@ KNEES = 24  # positions at which a bend or step is tried
 DECAYS = (0.1, 0.2, 0.4)  # time constants of an exponential approach, as shares of the series
 CLEAR = 6.0  # Bayesian information criterion: strong evidence (Kass & Raftery 1995)
 LEAST_TAIL = 7
+LATE = 0.5
 LONG = 60  # readings of which a third can show alone that a line still rises
 
 
@@ -48,9 +49,19 @@ def judge_noisy(x: Floats, y: Floats) -> Outcome:
     if fit.name == "decays":
         return _judge_decay(x, y, p)
     if fit.name == "line":
-        rises = len(y) < LONG or theil_sen(x[-len(x) // 3 :], y[-len(y) // 3 :])[0] > 0
+        rises = _rises_late(x, y)
         return Outcome("leak" if rises else "growing", "linear", since=float(x[0]), p=p)
     return _judge_bend(x, y, fit, p)
+
+
+def _rises_late(x: Floats, y: Floats) -> bool:
+    """Whether the later half of the time rises as well, at half the pace of all or more; few readings cannot say."""
+    late = int(np.searchsorted(x, (x[0] + x[-1]) / 2))
+    if len(y) >= LONG:
+        late = len(y) - len(y) // 3
+    elif len(y) - late < 4:
+        return True
+    return theil_sen(x[late:], y[late:])[0] >= LATE * theil_sen(x, y)[0]
 
 
 def rise_chance(x: Floats, y: Floats) -> float:

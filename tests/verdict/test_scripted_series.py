@@ -273,6 +273,27 @@ def test_a_leak_beneath_a_sawtooth_is_one_though_readings_grow_rare():
     assert judge([6 + turn // 2 - turn % 2 for turn in turns], generations=turns).verdict == "leak"
 
 
+RARE = [*range(14), 15, 17, 19, 23, 27, 31, 39, 48, 52]
+
+
+@pytest.mark.parametrize("turns", [range(60), RARE])
+@pytest.mark.parametrize(("grows_until", "verdict"), [(22, "plateau"), (60, "leak")])
+def test_two_levels_in_turns_do_not_hide_what_lies_beneath(turns, grows_until, verdict):
+    """Later readings may all be of the higher level: two buffers of 1.8 MB are used in turns."""
+    values = [140_000 + 260 * min(turn, grows_until) + 1800 * (turn % 2) for turn in turns]
+
+    assert judge(values, generations=turns).verdict == verdict
+
+
+def test_a_rise_in_noise_that_ended_half_way_is_seldom_called_a_leak():
+    """Two noise widths high: nobody can tell for sure; of six, over all the time, one can."""
+    ended = [judge(2 * np.minimum(np.arange(60), 30) / 30 + noise(60, seed)).verdict for seed in range(40)]
+    goes_on = [judge(6 * np.arange(60) / 60 + noise(60, seed)).verdict for seed in range(40)]
+
+    assert ended.count("leak") <= 10
+    assert goes_on.count("leak") >= 38
+
+
 def test_a_stand_that_was_seen_ends_what_came_before_though_readings_are_missing():
     turns = [*range(8), 30, *range(60, 70)]
     values = [turn if turn < 8 else 7 + max(0, turn - 60) for turn in turns]
