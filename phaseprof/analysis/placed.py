@@ -368,7 +368,7 @@ def _that_still_grow(process: ProcessRun, told: fmt.Places, parts: Sequence[Shar
     five came, which take the 2.1 MB between.
     """
     turns = told.g - told.since
-    ended = _risen(process, told, memory) - turns * memory.rate
+    ended = _beyond_leak(process, told, memory)
     able = [share for share in parts if not share.comes_one_by_one(turns)]
     if ended < SHARE * turns * memory.rate or len(able) > MOST_PARTS:
         return list(parts)
@@ -377,14 +377,12 @@ def _that_still_grow(process: ProcessRun, told: fmt.Places, parts: Sequence[Shar
     return [share for share in parts if len(fitting) != 1 or share not in fitting[0]]
 
 
-def _risen(process: ProcessRun, told: fmt.Places, memory: Memory) -> float:
-    """Bytes that the counters rose by between two looks."""
-    risen = 0.0
-    for key, unit in memory.units.items():
-        series = process.series[AT, key]
-        begin, end = np.interp([told.since, told.g], series.generations, series.values)
-        risen += unit * float(end - begin)
-    return risen
+def _beyond_leak(process: ProcessRun, told: fmt.Places, memory: Memory) -> float:
+    """Bytes that the counters rose by between two looks, or until they were last read, beyond what they leak."""
+    read = [(process.series[AT, key], unit) for key, unit in memory.units.items()]
+    until = min([told.g, *(series.generations[-1] for series, _ in read)])
+    ends = [(np.interp([told.since, until], series.generations, series.values), unit) for series, unit in read]
+    return sum(unit * float(end - begin) for (begin, end), unit in ends) - (until - told.since) * memory.rate
 
 
 def _is_alike(n_bytes: float, other: float) -> bool:
