@@ -484,3 +484,17 @@ def test_what_rose_with_a_sawtooth_cycle_has_not_brought_the_rise_of_its_floor(b
     told = run(row, memory=lambda g: 1e8 + MIB * (g % 6) + 100_000 * g)
 
     assert (("objects", "Rollout", *ROLLOUTS) in told) is is_told
+
+
+@pytest.mark.parametrize(("filled_by", "is_told"), [(LAST - 7, False), (0, True)])
+def test_what_filled_up_between_two_looks_is_not_told_beside_the_leak(filled_by: int, is_told: bool) -> None:
+    """A window took three arrays of a mebibyte; where memory rose by no more than it leaks, they came all along."""
+    window = place(
+        3 * MIB, steps=["module __main__.window (list)"], direct=(("numpy.ndarray", 3, 3 * MIB),),
+        inside=(("numpy.ndarray", 3, 3 * MIB),),
+    )  # fmt: skip
+
+    told = run(place(), window, memory=lambda g: 1e8 + MIB * g + MIB * min(g, filled_by))
+
+    assert ("objects", "Rollout", *ROLLOUTS) in told
+    assert (("arrays", "ndarray", *window.steps) in told) is is_told
