@@ -31,6 +31,7 @@ _OF_MAIN, _OF_OTHER, _MOST_S = 0.25, 0.2, 15.0
 # How often the threads are looked at to see which of them works.
 _LOOKS = 10
 _PAGE_BYTES = 4096
+_ONLY_FOR = "" if sys.version_info >= (3, 12) else " (before Python 3.12 only for loops are, no while loops)"
 
 
 class _Guest(Session):
@@ -54,7 +55,7 @@ def observe(folder: str, order: Mapping[str, Any], began_ns: int, *, is_known: b
         is_known: whether the program had imported phaseprof itself: what that has left there stays.
 
     Returns:
-        What to answer: the loop that was found, or why nothing was observed.
+        What to answer: why nothing was observed, if so.
     """
     if any(session.enabled for session in sessions._sessions):
         return {"refused": "it is profiled already (got: phaseprof records it); phaseprof watch follows that run"}
@@ -68,7 +69,7 @@ def observe(folder: str, order: Mapping[str, Any], began_ns: int, *, is_known: b
         _give_back_page(folder)
         if not _lives(order["asked_by"]):  # nobody else is there to take it away
             shutil.rmtree(folder, ignore_errors=True)
-    return observation.answer()
+    return {}
 
 
 class _Observation:
@@ -83,7 +84,6 @@ class _Observation:
         self._session: _Guest | None = None
         self._closing: _Guest | None = None
         self._finder: LoopFinder | None = None
-        self._loop = ""
         self._is_by_clock = False
 
     def begin(self, import_ns: int) -> None:
@@ -110,10 +110,10 @@ class _Observation:
         thread = _busiest(self._stopped)
         if thread is not None and self._finds(folder, thread, min(_MOST_S, _OF_OTHER * seconds)):
             return
-        if self._session is not None and self._marks.are_alone:
+        if self._session is not None and self._marks.are_alone and not self._is_over(folder):
             self._is_by_clock = True
             least_s = self._session.settings.min_generation_s
-            self._session.recorder.note(f"no loop was found: each {least_s:g} s of the run is a generation")
+            self._session.recorder.note(f"no loop was found{_ONLY_FOR}: each {least_s:g} s is a generation")
 
     def _finds(self, folder: str, thread: int | None, seconds: float) -> bool:
         session = self._session
@@ -128,8 +128,7 @@ class _Observation:
         if finder.found is None:
             finder.stop()
             return False
-        self._loop = str(finder.found)
-        session.recorder.note(f"{self._loop}: each of its turns is a generation")
+        session.recorder.note(finder.describe())
         return True
 
     def wait(self, folder: str) -> None:
@@ -184,10 +183,6 @@ class _Observation:
                 session.sampler.abandon()
         if self._finder is not None:
             self._finder.abandon()
-
-    def answer(self) -> dict[str, object]:
-        """What is told to whoever attached."""
-        return {"loop": self._loop}
 
 
 def _is_wanted(folder: str, asked_by: int) -> bool:

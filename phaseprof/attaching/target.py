@@ -19,6 +19,7 @@ _EXTENSION = re.compile(r"\.cpython-3(\d+)([a-z]*)-[^/]*\.so\Z")
 _LIBC = re.compile(r"/(libc\.so\.\d+|libc-[\d.]+\.so|(ld-|libc\.)musl-[^/]*)\Z")
 _NAMESPACES = {"pid": "process", "mnt": "file system", "user": "user"}
 _GONE = " (deleted)"
+_OLDEST = (3, 10)
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ def examine(pid: int) -> Target:
         files = mapped_files((PROC / str(pid) / "maps").read_text())
         exe = str((PROC / str(pid) / "exe").readlink())
     except OSError as error:
-        raise UsageError(f"process {pid} must be readable (got: {error.strerror}); run attach as root") from None
+        how = "run attach as root" if os.geteuid() else "run attach with the capability SYS_PTRACE"
+        raise UsageError(f"process {pid} must be readable (got: {error.strerror}); {how}") from None
     python = _python_of(pid, exe, files)
     words = (PROC / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")[:-1]
     libc = next((one for one in files if _LIBC.search(one.path)), None)
@@ -144,9 +146,11 @@ def _python_of(pid: int, exe: str, files: list[Mapping]) -> Mapping:
         raise UsageError(f"process {pid} must run Python (got {exe}); attach observes Python only")
     version, mapping = next(iter(found.items()))
     if version != OURS:
+        is_older = tuple(map(int, re.findall(r"\d+", version))) < _OLDEST
+        how = f"install phaseprof for Python {version}, and attach from there"
+        older = "phaseprof needs {}.{} or newer".format(*_OLDEST)
         raise UsageError(
-            f"process {pid} must run the same Python as attach, {OURS} (got {version}); "
-            f"install phaseprof for Python {version}, and attach from there"
+            f"process {pid} must run the same Python as attach, {OURS} (got {version}); {older if is_older else how}"
         )
     if mapping.path.endswith(_GONE):
         raise UsageError(f"process {pid} must run the Python that is on disk (got: {mapping.path}, replaced since)")

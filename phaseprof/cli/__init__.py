@@ -50,7 +50,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0 clean, 1 leak or broken expectation, 2 wrong use, 3 too short to say, 130 interrupted.
     """
-    given = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        return _pipe_closed()
+
+
+def _run(given: list[str]) -> int:
     try:
         args = _parse(given)
     except SystemExit as ended:
@@ -61,10 +69,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except PhaseprofError as error:
         sys.stderr.write(for_terminal(f"phaseprof {args.command}: {' '.join(str(error).split())}") + "\n")
         return 2
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except BrokenPipeError:
-        return _pipe_closed()
     return status
 
 

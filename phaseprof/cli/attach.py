@@ -6,7 +6,6 @@ import argparse
 import importlib.util
 import math
 import os
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +20,7 @@ from phaseprof.cli.check import told_lines, verdict_line
 from phaseprof.cli.judged import judge_run
 from phaseprof.cli.output import complain, emit
 from phaseprof.cli.run import DEFAULT_INTERVAL_S, holds_recording, new_folder
-from phaseprof.errors import RecordingError, UsageError
+from phaseprof.errors import UsageError
 from phaseprof.live.settings import Settings
 from phaseprof.recording.addresses import is_address
 from phaseprof.units import format_duration, parse_duration
@@ -37,9 +36,7 @@ _POLL_S = 0.05
 _SLEEPS_S, _LEFT_ALONE_S = 1.0, 30.0
 # For the last look, and for a thread that waits its turn in a program that computes.
 _LAST_S = 30.0
-_INTERRUPTED = "interrupted"
-# The process runs the same version of Python as we do.
-_ONLY_FOR = "" if sys.version_info >= (3, 12) else " (before Python 3.12 only for loops are, no while loops)"
+_INTERRUPTED, _LONGER = "interrupted", "observe it for longer"
 _DESCRIPTION = """\
 Observe a Python process that was started without phaseprof: find its main loop, read its counters, look at its heap by
 place a few times, and report what grows. The process then goes on as before: no thread, hook or module of phaseprof
@@ -75,13 +72,11 @@ class Seen:
     Attributes:
         stopped_s: for how long the process stood still while code was put into it, at most.
         seconds: how long it was observed.
-        loop: the loop whose turns were generations; empty if none was found.
         why: why it ended early; empty if it did not.
     """
 
     stopped_s: float
     seconds: float
-    loop: str
     why: str
 
 
@@ -147,9 +142,9 @@ def _observe(target: Target, errand: Errand, seconds: float) -> Seen:
     took_s = time.monotonic() - began
     if answer is None:
         why = "it does not answer" if target.is_there() else "it has ended"
-        return Seen(stopped_s, took_s, "", why)
+        return Seen(stopped_s, took_s, why)
     _refuse(target, answer)
-    return Seen(stopped_s, min(took_s, seconds), str(answer.get("loop", "")), why)
+    return Seen(stopped_s, min(took_s, seconds), why)
 
 
 def _wait_until_it_begins(target: Target, errand: Errand) -> float:
@@ -200,18 +195,14 @@ def _refuse(target: Target, answer: dict[str, object]) -> None:
 
 def _report(args: argparse.Namespace, target: Target, folder: Path, seen: Seen) -> int:
     why = f": {seen.why}" if seen.why else ""
-    complain(f"process {target.pid} was observed for {format_duration(seen.seconds)}{why}")
-    loop = seen.loop or f"no loop was found{_ONLY_FOR}, so half-seconds count as generations"
-    stood = f"attaching paused it for {seen.stopped_s:.2f} s at most; " if seen.stopped_s else ""
-    complain(f"{stood}{loop}")
-    try:
-        judged = judge_run(str(folder))
-    except RecordingError as error:
-        raise UsageError(
-            f"nothing was recorded of process {target.pid}, so it cannot be judged; observe it for longer ({error})"
-        ) from error
+    stood = f"paused for {seen.stopped_s:.2f} s at most to attach, and " if seen.stopped_s else ""
+    complain(f"process {target.pid} was {stood}observed for {format_duration(seen.seconds)}{why}")
+    if not holds_recording(str(folder)):
+        longer = f"; {_LONGER}" if target.is_there() else ""
+        raise UsageError(f"nothing was recorded of process {target.pid}{longer}")
+    judged = judge_run(str(folder))
     report.show(judged, args)
     if not args.json:  # a page alone would leave whoever attached without a word of what leaks
-        emit("\n".join(told_lines(judged) if args.html else [verdict_line(judged)]))
+        emit("\n".join(told_lines(judged, _LONGER) if args.html else [verdict_line(judged, _LONGER)]))
         emit(f"Recorded in {folder}; to see it again: phaseprof report {folder}")
     return judged.status()

@@ -89,8 +89,8 @@ def _word(judged: JudgedRun) -> str:
     return {CLEAN: "clean", LEAK: "leak", WRONG_USE: "wrong use"}.get(status) or judged.answer()
 
 
-def told_lines(judged: JudgedRun) -> list[str]:
-    """Say what was found, a line each with who holds it, and what the run comes to."""
+def told_lines(judged: JudgedRun, longer: str = "") -> list[str]:
+    """Say what was found, a line each with who holds it, and what the run comes to; ``longer`` as in the verdict."""
     several = len(judged.run.processes) > 1
     lines = []
     for process, found in zip(judged.run.processes, judged.findings, strict=True):
@@ -103,7 +103,7 @@ def told_lines(judged: JudgedRun) -> list[str]:
     told = {finding.summary for found in judged.findings for finding in found}
     lines += [f"expectation: {broken}" for broken in judged.broken() if str(broken) not in told]
     lines += [f"watched name {name!r} was never found: {why}" for name, why in judged.missing()]
-    return [*lines, verdict_line(judged)]
+    return [*lines, verdict_line(judged, longer)]
 
 
 def _what_failed(judged: JudgedRun) -> Iterator[str]:
@@ -113,8 +113,8 @@ def _what_failed(judged: JudgedRun) -> Iterator[str]:
         yield "an expected count is broken at its end"
 
 
-def verdict_line(judged: JudgedRun) -> str:
-    """Say in one line what the run comes to, and why."""
+def verdict_line(judged: JudgedRun, longer: str = "") -> str:
+    """Say in one line what the run comes to, and why; and ``longer``, what to do where it is too short."""
     status = judged.status()
     if status == LEAK:
         return f"FAILED: {' and '.join(_what_failed(judged))}"
@@ -124,7 +124,13 @@ def verdict_line(judged: JudgedRun) -> str:
         return f"OK: no leak in {plural(judged.n_readings, 'reading')}"
     if judged.answer() == "not judged":
         return f"NOT JUDGED: {_WHY[judged.is_imported]}"
-    is_unmarked = judged.n_readings <= 1 and not judged.is_imported
-    advice = "; mark generations in the program, or name them with run --generation" if is_unmarked else ""
     n = plural(judged.n_readings, "reading")
-    return f"TOO SHORT: {n} at one point, and a verdict needs {LEAST_READINGS} or more{advice}"
+    return f"TOO SHORT: {n} at one point, and a verdict needs {LEAST_READINGS} or more; {longer or _longer(judged)}"
+
+
+def _longer(judged: JudgedRun) -> str:
+    """What to do about a run that is too short."""
+    if judged.is_imported:
+        return "log for longer"
+    marked = judged.n_readings > 1
+    return "let it run for longer" if marked else "mark generations in the program, or name them with run --generation"

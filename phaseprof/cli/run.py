@@ -241,11 +241,8 @@ def _print_summary(*, full: bool, finder: LoopFinder | None) -> None:
 
 
 def _what_was_found(finder: LoopFinder | None) -> list[str]:
-    if finder is None or finder.found is None:
-        return []
-    least_s = api.get_profiler().settings.min_generation_s
-    of_turns = f"each of its turns is a generation, and turns shorter than {least_s:g} s are grouped"
-    return [f"{finder.found}: {of_turns}; --generation names another loop"]
+    found = "" if finder is None else finder.describe()
+    return [f"{found}; --generation names another loop"] if found else []
 
 
 def _settings(args: argparse.Namespace, program: str) -> dict[str, str]:

@@ -51,7 +51,7 @@ class ClosingLook:
             return ""
         return (
             f"the look at the end was limited to {self._limit_s:g} s and left out {', '.join(self.left)}; "
-            "a larger max_look gives it more time"
+            "a larger max_look (attach: --max-pause) gives it more time"
         )
 
 

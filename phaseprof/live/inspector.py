@@ -479,7 +479,7 @@ class Inspector:
         if figures:
             self._record(generation, figures)
         self._note_skipped()
-        if generation >= 0 and look.admits("sizes of tracked names", 0):
+        if generation >= 0 and self._tracked.getters and look.admits("sizes of tracked names", 0):
             self.size_for_report(generation)
 
     def _tensor_figures(self, look: ClosingLook, n_objects: float) -> dict[str, float]:

@@ -106,6 +106,11 @@ class LoopFinder:
         if self._n_done < self._n_asked:  # the interpreter still has its address
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._call))
 
+    def describe(self) -> str:
+        """What a generation is, in a sentence; empty while no loop was found."""
+        rule = f"each of its turns is a generation, and turns shorter than {self._least_s:g} s are grouped"
+        return f"{self.found}: {rule}" if self.found is not None else ""
+
     def abandon(self) -> None:
         """In a forked child: the thread is not there."""
         if self._watcher is not None:

@@ -61,7 +61,7 @@ def test_json_names_holder_and_loop(tmp_path: Path) -> None:
     (finding,) = [one for one in json.loads(seen.stdout)["findings"] if one["verdict"] == "leak"]
     assert finding["subject"].endswith("Episode")
     assert any(".kept" in step for step in finding["holder"])
-    assert "program.py:" in seen.stderr and "for number" in seen.stderr
+    assert "program.py:" in seen.stdout and "for number" in seen.stdout
 
 
 def test_a_healthy_trainer_is_clean(tmp_path: Path) -> None:

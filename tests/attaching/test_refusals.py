@@ -16,7 +16,9 @@ from processes import attach, needs_attaching, running
 from programs import PROFILED
 
 from phaseprof.attaching import target
-from phaseprof.attaching.target import examine, refuse_without_rights
+from phaseprof.attaching.target import Target, examine, refuse_without_rights
+from phaseprof.cli import main
+from phaseprof.cli.attach import Seen
 from phaseprof.errors import UsageError
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
@@ -99,8 +101,11 @@ def test_a_process_that_is_no_python() -> None:
     assert "must run Python" in said
 
 
-def test_a_process_in_another_python(tmp_path: Path) -> None:
-    program = tmp_path / "python3.7"
+@pytest.mark.parametrize(
+    ("version", "advice"), [("3.7", "phaseprof needs 3.10 or newer"), ("3.99", "install phaseprof for Python 3.99")]
+)
+def test_a_process_in_another_python(tmp_path: Path, version: str, advice: str) -> None:
+    program = tmp_path / f"python{version}"
     shutil.copy(shutil.which("sleep") or "sleep", program)
     with subprocess.Popen([program, "600"]) as process:
         until = time.monotonic() + 30.0
@@ -109,7 +114,22 @@ def test_a_process_in_another_python(tmp_path: Path) -> None:
         said = refusal(process.pid)
         process.kill()
 
-    assert "got 3.7" in said and "install phaseprof for Python 3.7" in said
+    assert f"got {version}" in said and advice in said
+
+
+def test_a_process_that_ends_before_anything_is_recorded(
+    sleeper: subprocess.Popen[bytes],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("phaseprof.cli.attach._observe", lambda *_: Seen(0.0, 0.1, "interrupted"))
+    assert main(["attach", str(sleeper.pid), "--out", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err.endswith(f"nothing was recorded of process {sleeper.pid}; observe it for longer\n")
+
+    monkeypatch.setattr(Target, "is_there", lambda _: False)
+    assert main(["attach", str(sleeper.pid), "--out", str(tmp_path / "run")]) == 2
+    assert capsys.readouterr().err.endswith(f"nothing was recorded of process {sleeper.pid}\n")
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs a process of another user")

@@ -78,7 +78,8 @@ def test_check_cannot_say_of_a_short_run(tmp_path: Path, capsys: pytest.CaptureF
     run = record(tmp_path / "short", 5, lambda turn: 2)
 
     assert main(["check", run]) == 3
-    assert "TOO SHORT: 5 readings" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "TOO SHORT: 5 readings" in out and out.endswith("6 or more; let it run for longer\n")
 
 
 def test_six_readings_are_enough(tmp_path: Path) -> None:

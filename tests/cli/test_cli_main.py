@@ -43,6 +43,15 @@ def test_version_imports_no_command(tmp_path: Path) -> None:
     assert python("-c", code, cwd=tmp_path).stdout.splitlines()[1:] == [""]
 
 
+def test_ctrl_c_while_a_command_is_still_being_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("importlib.import_module", interrupted)
+
+    assert main(["check", "run"]) == 130
+
+
 def test_an_unknown_option_is_said_with_the_command_whose_help_to_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", "RUN", "--yaml"]) == 2
 
