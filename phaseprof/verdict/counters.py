@@ -64,7 +64,8 @@ def _judge_parts(x: Floats, y: Floats, early: float) -> Outcome:
         return _judge(x, y, early)
     usual = middle(moves[rises] / times[rises]) * times  # what nobody saw for ten readings rises by ten times as much
     leaps = np.where(moves > LEAP * usual, moves, 0.0)
-    if not 0 < np.count_nonzero(leaps) <= FEW * len(rises) or leaps.sum() < MOST * float(np.ptp(y)):
+    is_rare = 0 < np.count_nonzero(leaps) <= FEW * len(rises) and times[leaps > 0].sum() <= FEW * times.sum()
+    if not is_rare or leaps.sum() < MOST * float(np.ptp(y)):
         return _judge(x, y, early)
     of_leaps = _judge(x, leaps.cumsum(), 0.0)
     if of_leaps.verdict == "leak":

@@ -273,6 +273,16 @@ def test_a_leak_beneath_a_sawtooth_is_one_though_readings_grow_rare():
     assert judge([6 + turn // 2 - turn % 2 for turn in turns], generations=turns).verdict == "leak"
 
 
+def test_a_leak_that_begins_when_readings_have_grown_rare_has_its_own_slope():
+    """A trickle of 1 kB, and from the twentieth generation on 1 MB, which four readings show."""
+    turns = [*range(14), 15, 17, 19, 27, 35, 44, 54]
+
+    found = judge([1_000 * turn + 1_024_000 * max(0, turn - 20) for turn in turns], generations=turns)
+
+    assert found.verdict == "leak"
+    assert 5e5 < found.slope < 1.1e6
+
+
 RARE = [*range(14), 15, 17, 19, 23, 27, 31, 39, 48, 52]
 
 
