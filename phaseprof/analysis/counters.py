@@ -11,6 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -18,7 +19,14 @@ from phaseprof.analysis.categories import KIND_OF_TYPE
 from phaseprof.analysis.companions import REGISTRIES, companion, native_owner
 from phaseprof.analysis.compare_series import Side, interval_changes
 from phaseprof.analysis.garbage import find_dead, is_collected_in_time, is_frozen
-from phaseprof.analysis.intervals import OF_ITS_OWN, innermost, nearest_phase, outermost, with_those_inside
+from phaseprof.analysis.intervals import (
+    OF_ITS_OWN,
+    innermost,
+    nearest_phase,
+    outermost,
+    rises_only_with,
+    with_those_inside,
+)  # fmt: skip
 from phaseprof.analysis.limits import FELT_BYTES, OWN_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
 from phaseprof.analysis.naming import ALLOCATED, advise, counted_phase, summarise
@@ -202,7 +210,9 @@ def _phase_of(process: ProcessRun, symptom: Symptom) -> str | None:
     Few generations are followed at all their boundaries, and something else may fill up or be freed in those; private
     memory is read at all boundaries of the run.  Where that shows the rise, and in one phase, it is the better witness.
     """
-    slope = symptom.judgement.slope
+    slope, alone = symptom.judgement.slope, _phase_that_comes_alone(process, symptom)
+    if alone is not None:
+        return alone
     if symptom.births is None or not symptom.births.phases:
         found = nearest_phase(phase_changes(process, symptom.key), slope, process.around)
         return _phase_of_private_memory(process, slope) if found is None and symptom.key in ALLOCATED else found
@@ -211,6 +221,17 @@ def _phase_of(process: ProcessRun, symptom: Symptom) -> str | None:
     other = None if is_known or symptom.key not in ALLOCATED else _phase_of_private_memory(process, slope)
     shows_nothing = sum(symptom.changes().values()) < OF_ITS_OWN * symptom.expected_change()
     return other or (None if shows_nothing else symptom.phase())
+
+
+def _phase_that_comes_alone(process: ProcessRun, symptom: Symptom) -> str | None:
+    """The phase that comes just in the generations in which the counter rises, the innermost of several."""
+    generations, values = symptom.evidence.generations, symptom.evidence.values
+    read = zip(pairwise(generations), pairwise(values), strict=True)
+    steps = {after: new - old for (before, after), (old, new) in read if after == before + 1}
+    visits = {phase: sums.generations for phase, sums in process.charges_of(ALLOCATED[1]).items() if sums.stride == 1}
+    found = rises_only_with(steps, visits)
+    inner = found - {process.around.get(phase) for phase in found}
+    return inner.pop() if len(inner) == 1 else None
 
 
 def _phase_of_private_memory(process: ProcessRun, slope: float) -> str | None:
@@ -333,7 +354,7 @@ def _rest(
 
     What a block of Python's own allocator takes is an estimate, so no more than malloc's own growth is native.
     """
-    symptom, (left, least) = memory.symptom, rest_of(told, symptoms, memory)
+    symptom, (left, least) = memory.symptom, rest_of(process, told, symptoms, memory)
     if symptom.key not in NATIVE[1:]:
         symptom, left = symptoms.get(NATIVE[0], symptom), min(left, memory.rate - memory.blocks_rate)
         least = min(least, left, symptom.judgement.slope_low)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import pairwise
 from types import MappingProxyType
 
@@ -15,6 +15,9 @@ COPIES = ("sample", "generation end")
 ABLE = 0.5
 # Of what a phase adds with all that lies in it, the part and the multiple that one of them must add to be it instead.
 INNER, MORE = 0.7, 1.3
+# Of the largest step of a counter, the part from which on one is a rise; how many rises, and generations without one,
+# show that it rises in some generations only.
+CLEARLY, OFTEN = 0.25, 3
 # Of the rise, what a phase around others must change by itself to be one that can leak.
 OF_ITS_OWN = 0.1
 
@@ -64,6 +67,23 @@ def nearest_phase(changes: Mapping[str, float], slope: float, around: Mapping[st
     able = [phase for phase, change in rising.items() if change >= ABLE * slope]
     phase = min(able or rising, key=lambda phase: (abs(rising[phase] - slope), -rising[phase]), default=None)
     return None if phase is None else innermost(phase, rising, around)
+
+
+def rises_only_with(steps: Mapping[int, float], visits: Mapping[str, Collection[int]]) -> set[str]:
+    """Return the phases that come just in the generations in which a counter rises, where it does not in others.
+
+    Example: memory rises in every fourth generation, and ``consolidate`` comes in no other; ``train`` comes in each.
+
+    Args:
+        steps: generation to what the counter changed by in it; generations that were not read are absent.
+        visits: phase to the generations in which it was seen.
+    """
+    least = CLEARLY * max(steps.values(), default=0.0)
+    rising = {g for g, step in steps.items() if step > least}
+    others = steps.keys() - rising
+    if min(len(rising), len(others)) < OFTEN:
+        return set()
+    return {phase for phase, seen in visits.items() if rising <= set(seen) and others.isdisjoint(seen)}
 
 
 def with_those_inside(changes: Mapping[str, float], around: Mapping[str, str]) -> dict[str, float]:

@@ -370,7 +370,7 @@ def _that_still_grow(process: ProcessRun, told: fmt.Places, parts: Sequence[Shar
     turns = told.g - told.since
     ended = _beyond_leak(process, told, memory)
     able = [share for share in parts if not share.comes_one_by_one(turns)]
-    if ended < SHARE * turns * memory.rate or len(able) > MOST_PARTS:
+    if ENDED * ended < SHARE * turns * memory.rate or len(able) > MOST_PARTS:
         return list(parts)
     some = (chosen for n in range(1, len(able) + 1) for chosen in itertools.combinations(able, n))
     fitting = [chosen for chosen in some if _is_alike(turns * sum(one.bytes_slope for one in chosen), ended)]
@@ -529,7 +529,9 @@ def phase_of(process: ProcessRun, share: Share) -> str | None:
     return max(born, key=lambda phase: (born[phase][1], born[phase][0]), default=None)
 
 
-def rest_of(told: fmt.Places, symptoms: Mapping[str, Symptom], memory: Memory) -> tuple[float, float]:
+def rest_of(
+    process: ProcessRun, told: fmt.Places, symptoms: Mapping[str, Symptom], memory: Memory
+) -> tuple[float, float]:
     """Bytes a generation that still leak when what places brought is taken off, and the least that may be.
 
     Both are 0 where it rose once, or by little.
@@ -538,14 +540,18 @@ def rest_of(told: fmt.Places, symptoms: Mapping[str, Symptom], memory: Memory) -
     The rest is 4 MiB.
     """
     generations = np.array(memory.symptom.evidence.generations, np.float64)
-    left = -sum(share.bytes_slope for share in shares(told)) * generations
+    brought = sum(share.bytes_slope for share in _that_still_grow(process, told, shares(told), memory))
+    left = -brought * generations
     for key, unit in memory.units.items():
         evidence = symptoms[key].evidence
         left = left + unit * np.interp(generations, evidence.generations, evidence.values)
     if np.ptp(left) < FELT_BYTES:
         return 0.0, 0.0
     judgement = judge(left, memory.symptom.evidence.generations)
-    return (judgement.slope, judgement.slope_low) if judgement.verdict == "leak" else (0.0, 0.0)
+    if judgement.verdict != "leak":
+        return 0.0, 0.0
+    rest = min(judgement.slope, memory.rate - brought)  # of a part of the time only, places may have brought less
+    return rest, min(rest, judgement.slope_low)
 
 
 def leaking_memory(symptoms: Mapping[str, Symptom]) -> Memory | None:

@@ -34,6 +34,7 @@ AGAIN_AFTER, AGAIN_NS = 10, 1_000_000_000
 PATIENCE_NS = 6_000_000_000
 # Counters at boundaries, beside what the rest may take: something for the first ones, and a part of the whole share.
 COUNTERS_CREDIT_NS, COUNTERS_SHARE = 4_000_000, 0.2
+SHOWN = 0.25  # of the rise of a counter, what it must have changed by while it was followed
 FOLLOWED = OLD_ENOUGH + 1  # generations through which a counter is followed before its changes speak
 BIRTHS_DEBT_NS = 20_000_000  # a few generations are followed without a gap; what is overdrawn is saved later
 SEARCH_S = 0.25  # the least that a search for holders may take; under a budget it ends with the room there is
@@ -243,7 +244,9 @@ class Escalation:
         is_late = waited > PATIENCE and self._has_passed(PATIENCE_NS, one.began_ns)
         if one.family is None:
             deltas, n_followed = one.deltas.by_phase(), min(waited, one.deltas.n_turns)
-            if n_followed >= FOLLOWED or is_late or (at_last and deltas):
+            # What comes in every fourth generation may have come in none of the three.
+            shows_rise = sum(deltas.values()) >= SHOWN * n_followed * one.rate
+            if (n_followed >= FOLLOWED and shows_rise) or is_late or (at_last and deltas):
                 self._record_births(one, deltas, n_followed)
                 one.phase = max(deltas, key=lambda phase: deltas[phase], default=None)
                 self._close(one)

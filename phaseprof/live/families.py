@@ -14,6 +14,7 @@ from phaseprof.native import looking
 from phaseprof.native.looking import Action
 from phaseprof.probes import autograd, tensors
 from phaseprof.probes.census import collected_instances
+from phaseprof.probes.children import list_children
 from phaseprof.probes.held import held_where_needed
 from phaseprof.probes.own import is_own_type, own_ids, own_tally
 from phaseprof.probes.protocol import Probe
@@ -167,6 +168,15 @@ class CounterReader:
     def __call__(self) -> float | None:
         """Return the reading; ``None`` where the probe fails."""
         return _read(self.probe).get(self.metric)
+
+
+@dataclass(frozen=True)
+class ChildrenReader:
+    """Counts the children of this process, those that nobody has waited for among them: without a look at each."""
+
+    def __call__(self) -> float | None:
+        """Return their number."""
+        return float(len(list_children()))
 
 
 def read_together(readers: Sequence[Reader]) -> list[float | None]:

@@ -12,7 +12,10 @@ from phaseprof.recording import format as fmt
 
 @dataclass
 class Investigation:
-    """One suspect: a watched class or a counter; and how far the look at it has come."""
+    """One suspect: a watched class or a counter; and how far the look at it has come.
+
+    ``rate``: what a counter rises by in a generation, so that what was followed can be held against it; 0: not known.
+    """
 
     key: str
     subject: str
@@ -23,6 +26,7 @@ class Investigation:
     deltas: DeltaLedger = field(default_factory=DeltaLedger)
     phase: str | None = None
     stage: str = "births"
+    rate: float = 0.0
     began_ns: int = 0  # when it was begun, on the profiler's clock; 0: not said
 
 

@@ -258,8 +258,6 @@ class PlaceWatch:
 
     def _wanted(self) -> list[_Looks]:
         """The kinds of looks that are made in the loop, the cheaper first."""
-        if self._budget.share is None:
-            return [self._whole]
         return [self._part] if self.is_explained else [self._part, self._whole]
 
     def _is_due(self, looks: _Looks, generation: int, *, is_urgent: bool) -> bool:

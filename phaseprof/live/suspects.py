@@ -115,8 +115,10 @@ class Suspects:
             reader = self.reader_of(FOLLOWED_BY.get(metric, metric))
             if reader is None or not self._escalation.wants(metric, generation):
                 continue
-            if suspicion.rise(self.series(metric)) > least:
-                self._escalation.start(Investigation(metric, metric, generation, counter=reader))
+            rate = suspicion.rise(self.series(metric))
+            if rate > least:
+                followed = 0.0 if metric in FOLLOWED_BY else rate
+                self._escalation.start(Investigation(metric, metric, generation, counter=reader, rate=followed))
 
     def _own_growth(self, metric: str) -> float:
         """What a generation's readings add to a counter: each is a number that Python's allocator holds."""
@@ -126,7 +128,9 @@ class Suspects:
     def reader_of(self, metric: str) -> families.Reader | None:
         """Return what reads a counter now; ``None`` if no probe gives it."""
         probe = self._sources.get(metric)
-        return None if probe is None else families.CounterReader(probe, metric)
+        if probe is None:
+            return None
+        return families.ChildrenReader() if metric == "children" else families.CounterReader(probe, metric)
 
 
 def _growth(series: Series | None, since: int) -> float:
