@@ -47,7 +47,7 @@ LONG_FULL = 0.5
 # Items that came take as much as any other of the container where it is no more than this, as a factor.
 ALIKE = 1.1
 # What filled up and what rose beyond a leak are the same within this factor; and of how many places that is asked.
-ENDED, MOST_PARTS = 1.25, 6
+ENDED, MOST_PARTS = 1.5, 6
 # Of what the floor of a sawtooth rises by, how many times it a place may bring that has nothing to do with the cycles.
 WITH_CYCLE = 3.0
 # Containers whose table grows and shrinks by steps, whatever they hold.
