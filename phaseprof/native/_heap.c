@@ -2989,11 +2989,21 @@ place_of_frame(PyObject *frame)
     return mixed(hash);
 }
 
+/* Leave out frames that are met: an exception that is kept leads to those of its callers, but not to their locals. */
+static void
+leave_out_frames(Walk *walk, const Objects *frames)
+{
+    for (size_t i = 0; i < frames->n && !walk->failed; i++) {
+        walk->failed = set_add(&walk->seen, (uintptr_t)frames->objects[i]) < 0;
+    }
+}
+
 /* Go through running functions, one after the other: what an outer one holds lies there, whichever runs within it. */
 static void
 walk_frames(Walk *walk, const Frames *frames)
 {
     for (size_t i = 0; i < frames->program.n && !walk->failed && !walk->is_partial; i++) {
+        set_remove(&walk->seen, (uintptr_t)frames->program.objects[i]);
         begin_at(walk, frames->program.objects[i], place_of_frame(frames->program.objects[i]));
         follow(walk);
     }
@@ -3115,6 +3125,7 @@ static void
 walk_whole(Walk *walk, const Modules *modules, const Frames *frames, int are_libraries_wanted)
 {
     put_off_libraries(walk, modules);
+    leave_out_frames(walk, &frames->program);
     begin_at_modules(walk, modules, OF_MAIN, OF_PROGRAM);
     follow(walk);
     walk_frames(walk, frames);
@@ -3267,9 +3278,7 @@ heap_places(PyObject *self, PyObject *args)
         PyErr_NoMemory();
         goto done;
     }
-    for (size_t i = 0; i < frames.own.n && !walk->failed; i++) {
-        walk->failed = set_add(&walk->seen, (uintptr_t)frames.own.objects[i]) < 0;
-    }
+    leave_out_frames(walk, &frames.own);
     if (is_whole) {
         if (list_modules(&modules, library) < 0) {
             goto done;

@@ -15,9 +15,10 @@ from phaseprof.native.array_layout import NUMBER_OF_OBJECT
 from phaseprof.native.kinds import MASK, SHORT, Kind, Kinds, Treatment, mixed
 from phaseprof.native.layout import NO_ATTRIBUTES, Attributes, attributes
 from phaseprof.native.roots import Start, Starts, place_of
-from phaseprof.native.table import OUTSIDE, UNREACHABLE, Root, Rows
+from phaseprof.native.table import FRAME, OUTSIDE, UNREACHABLE, Root, Rows
 from phaseprof.probes.holding.reading import class_module
 from phaseprof.probes.locals import GENERATORS, frame_of, local_values
+from phaseprof.probes.typeinfo import is_one_of
 from phaseprof.probes.uninterrupted import finished
 
 # References past this one are at one position: a type that shows as many holds a number of like things.
@@ -100,6 +101,8 @@ class Walk:
         """Walk from the roots, in order of preference, and then through what none of them reaches if that is wanted."""
         self._seen.update(starts.skip)
         self._seen.update(starts.put_off)
+        if starts.packages is not None:  # an exception that is kept leads to its callers' frames, not to their locals
+            self._seen.update(map(id, starts.frames))
         self._packages = starts.packages
         for group in starts.groups:
             self._walk_from(group)
@@ -124,6 +127,8 @@ class Walk:
     def _begin(self, root: Root, obj: object) -> None:
         row = self.rows.root(root, place_of(*root))
         node = Node(obj, row, None, 0)
+        if root.kind == FRAME:
+            self._seen.discard(id(obj))
         if id(obj) not in self._seen:
             self._seen.add(id(obj))
             self.n_met += 1

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
+from phaseprof.native.places import read_places, resolve
 from phaseprof.probes import arrays, walk
 from phaseprof.probes import locals as frame_locals
 from phaseprof.probes.holders import find_holders
@@ -156,6 +157,30 @@ def test_a_local_is_named_in_the_path() -> None:
     held = [Batch()]
 
     assert "local held" in str(find_holders([held[0]])[0])
+
+
+def test_locals_are_found_where_an_exception_that_is_kept_leads_to_the_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("keeps_an_error")
+    monkeypatch.setitem(sys.modules, "keeps_an_error", module)
+    module.error = caught_deeper()  # type: ignore[attr-defined]
+    held = [Batch() for _ in range(1_357)]
+
+    table = read_places()
+
+    place = next(int(table.place[row]) for row in range(len(table)) if table.n_objects[row] == len(held))
+    assert [step.name for step in resolve([place])[place]][:2] == ["test_frames.py " + here_is(), "held"]
+
+
+def caught_deeper() -> Exception:
+    try:
+        raise ValueError
+    except ValueError as error:
+        return error
+
+
+def here_is() -> str:
+    code = sys._getframe(1).f_code
+    return f"{code.co_qualname if sys.version_info >= (3, 11) else code.co_name}()"
 
 
 def test_where_locals_cannot_be_read_the_path_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
