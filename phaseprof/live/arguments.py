@@ -7,12 +7,12 @@ wrong after days: it is warned of once and counts as not given.
 
 from __future__ import annotations
 
-import math
 import os
 import reprlib
 
 from phaseprof.errors import UsageError
 from phaseprof.probes.typeinfo import is_a
+from phaseprof.recording.format import MOST_FIGURE
 
 _repr = reprlib.Repr()
 _repr.maxstring = _repr.maxother = _repr.maxlong = 100
@@ -65,13 +65,13 @@ def item_count(value: object) -> float:
 
     Raises:
         TypeError: it is none.
-        ValueError: it is negative or not finite.
+        ValueError: it is negative, or larger than what a reader of a recording believes.
     """
     if not _is_number(value):
         raise TypeError(f"items must be a number (got {shown(value)})")
     n = float(value)  # type: ignore[arg-type]  # just checked
-    if not 0 <= n < math.inf:
-        raise ValueError(f"items must be >= 0 and finite (got {n:g})")
+    if not 0 <= n <= MOST_FIGURE:
+        raise ValueError(f"items must be >= 0 and at most {MOST_FIGURE:g} (got {n:g})")
     return n
 
 

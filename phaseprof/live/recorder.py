@@ -194,7 +194,7 @@ class Recorder:
                 name, site, parent = OVERFLOW, "", -1
             if name not in known:
                 number = len(self.model.labels)
-                self.add(fmt.Label(number, clean_text(name), role, parent, clean_text(site, MAX_NOTE_CHARS)))
+                self.add(fmt.Label(number, name, role, parent, clean_text(site, MAX_NOTE_CHARS)))
                 known[name] = number
             return known[name]
 
@@ -283,24 +283,24 @@ class Recorder:
     def count(self, record: fmt.Visits) -> None:
         """Write how many visits were only counted; the model takes that in together with the points."""
         self._counted.append(record)
-        self._write(record)
+        self._write(record, fmt.encode(record))
 
     def add(self, record: fmt.Record) -> None:
         """Write a record that is not a point, and take it into the model."""
+        record, line = fmt.as_line(record)
         with self._lock:
             self.model.add(record)
-        self._write(record)
+        self._write(record, line)
 
-    def _write(self, record: fmt.Record) -> None:
-        line = fmt.encode(record) + b"\n"
+    def _write(self, record: fmt.Record, line: bytes) -> None:
         writer = self._writer
         if writer is None:
             return
         if not writer.is_unopened:
-            writer.write(line)
+            writer.write(line + b"\n")
         elif type(record) not in (fmt.Label, fmt.Watch):
             # A forked child that never passes a boundary leaves no file behind.
-            writer.write_later(line)
+            writer.write_later(line + b"\n")
 
     def now(self) -> int:
         """The clock of records, ns."""

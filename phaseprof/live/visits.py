@@ -7,6 +7,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from phaseprof.live.recorder import clean_text
+from phaseprof.probes.typeinfo import is_a
+
 # Of the budget, the part that boundaries may take: recording them, and all later work on those records.
 RECORDING_PART = 0.12
 # What may be spent on boundaries before any wall time has passed, so that a short program is recorded in full; below
@@ -64,7 +67,8 @@ class Visited:
     )  # fmt: skip
 
     def __init__(self, name: str, role: str) -> None:
-        self.name = name
+        # Cut as it is recorded: all that is filed under it has one name.  What is no text is refused when it is passed.
+        self.name = clean_text(name) if is_a(name, str) else name
         self.role = role
         self.site = ""
         self.forget()

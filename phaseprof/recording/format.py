@@ -7,12 +7,17 @@ which wall-clock time.  Fields may be added in later releases; a reader ignores 
 
 from __future__ import annotations
 
-from typing import Annotated, Union
+import contextlib
+from typing import Annotated, TypeVar, Union
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 FORMAT_VERSION = 1
+R = TypeVar("R", bound="Record")
+
+LONGEST_TEXT = 10_000
+MOST_FIGURE = 1e18
 
 POINT, ENTER, EXIT = 0, 1, 2
 
@@ -23,9 +28,9 @@ Ordinal = Annotated[int, Meta(ge=-1, le=2**53)]
 PointOrdinal = Annotated[int, Meta(ge=-1, le=2**40)]
 Number = Annotated[int, Meta(ge=0, le=2**31)]
 Count = Annotated[int, Meta(ge=-(2**60), le=2**60)]
-Figure = Annotated[float, Meta(ge=-1e18, le=1e18)]
+Figure = Annotated[float, Meta(ge=-MOST_FIGURE, le=MOST_FIGURE)]
 Index = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
-Name = Annotated[str, Meta(max_length=10_000)]
+Name = Annotated[str, Meta(max_length=LONGEST_TEXT)]
 
 
 class _Record(msgspec.Struct, omit_defaults=True, tag_field="k"):
@@ -382,6 +387,30 @@ Record = Union[  # noqa: UP007 - evaluated at run time on Python 3.10
 ]  # fmt: skip
 
 encode = msgspec.json.Encoder().encode
+
+
+def as_line(record: R) -> tuple[R, bytes]:
+    """Encode a record so that a reader takes it, and return it as it is then.
+
+    A text that is too long is cut, and what UTF-8 cannot hold replaced: code that is made may have names of any length,
+    and files names in bytes that are no text.
+    """
+    with contextlib.suppress(UnicodeEncodeError):
+        line = encode(record)
+        if len(line) <= LONGEST_TEXT:
+            return record, line
+    record = msgspec.convert(_readable(msgspec.to_builtins(record)), type(record))
+    return record, encode(record)
+
+
+def _readable(value: object) -> object:
+    if isinstance(value, str):
+        return value[:LONGEST_TEXT].encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, dict):
+        return {_readable(key): _readable(inner) for key, inner in value.items()}
+    return [_readable(inner) for inner in value] if isinstance(value, (list, tuple)) else value
+
+
 # A line nested deeper than the interpreter follows is as wrong as one that is no JSON.
 WRONG = (msgspec.DecodeError, ValueError, RecursionError)
 
