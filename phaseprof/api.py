@@ -14,7 +14,7 @@ from phaseprof.live.loops import Generations
 from phaseprof.live.names import find_class
 from phaseprof.live.scopes import CheckpointScope, CountedScope, DisabledScope, GenerationScope, Items, PhaseScope
 from phaseprof.live.watching import Expected, check_expected
-from phaseprof.probes.typeinfo import all_classes, is_a, type_name
+from phaseprof.probes.typeinfo import all_classes, bare_name, is_a, type_name
 from phaseprof.profiler import Profiler
 
 if TYPE_CHECKING:
@@ -123,13 +123,13 @@ def assert_counts(classes: dict[str | type, Expected] | None = None, /, **expect
     if classes is not None and not is_a(classes, dict):
         raise refuse("classes", "be a dict of classes and their bounds", classes, "write assert_counts({Env: 2})")
     gc.collect()
-    wanted = {_class_of(name): bound for name, bound in [*(classes or {}).items(), *expected.items()]}
-    bounds = {cls: check_expected(bound) for cls, bound in wanted.items()}
-    counts = census.watched_counts(list(bounds))
+    given = [*(classes or {}).items(), *expected.items()]
+    wanted, bounds = [_class_of(name) for name, _ in given], [check_expected(bound) for _, bound in given]
+    counts = census.counts_in_order(wanted)
     broken = [
-        f"{cls.__name__}: expected {low if low == high else f'{low} to {high}'}, found {counts[cls]}"
-        for cls, (low, high) in bounds.items()
-        if low >= 0 and not low <= counts[cls] <= high
+        f"{bare_name(cls)}: expected {low if low == high else f'{low} to {high}'}, found {count}"
+        for cls, (low, high), count in zip(wanted, bounds, counts, strict=True)
+        if low >= 0 and not low <= count <= high
     ]
     if broken:
         raise ExpectationError("; ".join(broken))
@@ -146,7 +146,7 @@ def _class_of(name: str | type) -> type:
         if found is None:
             raise UsageError(f"{name!r} must be a class of an imported module; import it first, or give the class")
         return found
-    fitting = [cls for cls in all_classes() if type_name(cls).rpartition(".")[2] == bare]
+    fitting = [cls for cls in all_classes() if bare_name(cls) == bare]
     if len(fitting) != 1:
         names = sorted(map(type_name, fitting))
         what = f"fits {len(fitting)} classes: {', '.join(names[:5])}" if fitting else "fits no class that exists"

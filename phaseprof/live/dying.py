@@ -20,6 +20,7 @@ from phaseprof.live.suspects import Suspects
 from phaseprof.probes import own
 from phaseprof.probes.cuda import dump_history
 from phaseprof.probes.limits import LimitProbe, Limits
+from phaseprof.probes.typeinfo import bare_name, mro, type_name
 from phaseprof.recording import format as fmt
 from phaseprof.recording.limits import LEFT, LIMIT, limits_in_use
 from phaseprof.records import NEAR_LIMIT
@@ -120,7 +121,7 @@ class LastLook:
         if self._is_asked and not self._was_out and is_out_of_memory(type(error)):
             self._was_out = True
             phase = self._failed[1] if self._failed[0] == id(error) else ""
-            self._look(_name_of(type(error)), phase, ending=True, dumps=not issubclass(type(error), MemoryError))
+            self._look(type_name(type(error)), phase, ending=True, dumps=not issubclass(type(error), MemoryError))
 
     def _read_limits(self) -> dict[str, float]:
         """The limits and what is left of them, named as they are recorded.  Cost: 50 µs, and 30 a device."""
@@ -226,9 +227,4 @@ def _nearest_limit(suspects: Suspects) -> Limits | None:
 
 def is_out_of_memory(kind: type) -> bool:
     """Whether an exception's type says that memory has run out: Python's, or a library's named OutOfMemoryError."""
-    return any(base is MemoryError or base.__name__ == "OutOfMemoryError" for base in kind.__mro__)
-
-
-def _name_of(kind: type) -> str:
-    module = kind.__module__
-    return kind.__qualname__ if module == "builtins" else f"{module}.{kind.__qualname__}"
+    return any(base is MemoryError or bare_name(base) == "OutOfMemoryError" for base in mro(kind))

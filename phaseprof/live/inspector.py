@@ -384,29 +384,27 @@ class Inspector:
         return found
 
     def _count_watched(self, generation: int) -> list[Watched]:
-        classes = self._watches.classes()
-        return self._take_watched(census.watched_counts(list(classes)), generation)
+        return self._take_watched(census.watched_counts(self._watches.classes()), generation)
 
-    def _take_watched(self, counts: dict[type, int], generation: int) -> list[Watched]:
+    def _take_watched(self, found: Mapping[str, int], generation: int) -> list[Watched]:
         """Record counts of watched classes; a broken expectation is looked at closer at once."""
-        entries = self._watches.classes()
+        classes = self._watches.classes()
         try:
-            found = {entry.name: counts[cls] for cls, entry in entries.items() if cls in counts}
             for now, earlier, known in self._references.take(found, generation):
                 self._watches.take_earlier(known, earlier)
                 self._recorder.add(fmt.Metrics(now, earlier, _watched_figures(known), AT))
             self._record(generation, _watched_figures(found))
-            broken = self._watches.update(counts, generation)
-            for cls, entry in entries.items():
-                key = f"watched/{entry.name}"
-                rises = entry in broken or suspicion.rise(self.suspects.series(key)) > 0
+            broken = self._watches.update(found, generation)
+            names = {entry.name for entry in broken}
+            for name, cls in classes.items():
+                key = f"watched/{name}"
+                rises = name in names or suspicion.rise(self.suspects.series(key)) > 0
                 if rises and self.escalation.wants(key, generation):
                     family = families.TypeFamily(key, with_subclasses([cls]))
-                    self.escalation.start(Investigation(key, entry.name, generation, family=family))
+                    self.escalation.start(Investigation(key, name, generation, family=family))
             return broken
         finally:
-            entries.clear()
-            counts.clear()
+            classes.clear()
 
     def _size_tracked(self, generation: int) -> None:
         """Size tracked names: all of them without a budget, else as far as a pause and the room there is allow."""

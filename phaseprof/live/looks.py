@@ -42,12 +42,7 @@ def take_snapshot(session: Session, label: str, *, count_objects: bool = True) -
 
 def _watched_counts(session: Session) -> dict[str, int]:
     classes = session.watches.classes()
-    if not classes:
-        return {}
-    watched = census.watched_counts(list(classes))
-    counts = {entry.name: watched[cls] for cls, entry in classes.items()}
-    classes.clear()
-    return counts
+    return census.watched_counts(classes) if classes else {}
 
 
 def _common_counts() -> dict[str, int]:
@@ -56,7 +51,7 @@ def _common_counts() -> dict[str, int]:
     if "numpy" in sys.modules:
         counts["ndarray"] = arrays.count_arrays()
     if tensors.loaded_torch() is not None:
-        counts["Tensor"] = sum(census.watched_counts(tensors.tensor_types()[:1]).values())
+        counts["Tensor"] = sum(census.counts_in_order(tensors.tensor_types()[:1]))
     return counts
 
 

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import cast
 
 from phaseprof.interrupts import raise_the_programs
-from phaseprof.probes.typeinfo import is_a, namespace
+from phaseprof.probes.typeinfo import all_classes, bare_name, is_a, module_namespace, namespace, type_name
 
 MAIN = "__main__"
 # Names as alike as this, 0 to 1 by ``difflib``, differ by a slip of the finger: one letter of seven.
@@ -31,7 +31,7 @@ def find_class(dotted: str, *, lazily: bool = False) -> type | None:
 
 def not_a_class(dotted: str) -> str:
     """Return what a name stands for that is no class, such as ``function``; empty where nothing has the name."""
-    return next((type(one).__name__ for one in _named(dotted) if one is not None), "")
+    return next((bare_name(type(one)) for one in _named(dotted) if one is not None), "")
 
 
 def _named(dotted: str, *, lazily: bool = False) -> Iterator[object]:
@@ -50,7 +50,7 @@ def _member(owner: object, name: str, *, lazily: bool) -> object:
         return namespace(cast("type", owner)).get(name)
     if not is_a(owner, ModuleType):
         return None
-    names = vars(owner)
+    names = module_namespace(owner)
     if name in names or not (lazily and "__getattr__" in names):
         return names.get(name)
     try:
@@ -83,7 +83,7 @@ def _near_member(owner: object, name: str) -> str:
     if issubclass(type(owner), type):
         members = namespace(cast("type", owner)).items()
     elif is_a(owner, ModuleType):
-        members = vars(owner).items()
+        members = module_namespace(owner).items()
     else:
         return ""
     return _nearest(name, [known for known, value in members if issubclass(type(value), type)])
@@ -112,19 +112,9 @@ def _cannot_come(path: str) -> bool:
 
 
 def _only_class_called(name: str) -> str:
-    found = {f"{cls.__module__}.{cls.__qualname__}" for cls in _all_classes() if cls.__name__ == name}
-    return found.pop() if len(found) == 1 else ""
-
-
-def _all_classes() -> list[type]:
-    found: dict[int, type] = {}
-    waiting: list[type] = [object]
-    while waiting:
-        subclasses: list[type] = type.__subclasses__(waiting.pop())
-        new = [cls for cls in subclasses if id(cls) not in found]
-        found.update((id(cls), cls) for cls in new)
-        waiting += new
-    return list(found.values())
+    found = {type_name(cls) for cls in all_classes() if bare_name(cls) == name}
+    only = found.pop() if len(found) == 1 else ""
+    return f"builtins.{only}" if only and "." not in only else only
 
 
 def _nearest(wrong: str, known: Collection[str]) -> str:

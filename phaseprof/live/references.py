@@ -29,13 +29,13 @@ class References:
         self._waiting: list[tuple[int, int, dict[str, int]]] = []
         self._misled: set[str] = set()
 
-    def read(self, now: int, generation: int, classes: Mapping[type, Watched]) -> None:
+    def read(self, now: int, generation: int, classes: Mapping[str, type]) -> None:
         """Read the references to each class, always from the same place, since callers refer to it as well."""
         self._now = {}
-        for cls, entry in classes.items():
+        for name, cls in classes.items():
             family = with_subclasses([cls])
-            if entry.name not in self._misled and all(map(is_heap_type, family)):
-                self._now[entry.name] = sum(map(sys.getrefcount, family))
+            if name not in self._misled and all(map(is_heap_type, family)):
+                self._now[name] = sum(map(sys.getrefcount, family))
             del family
         self._waiting.append((now, generation, self._now))
         if len(self._waiting) > MOST_WAITING:

@@ -19,6 +19,7 @@ from functools import _lru_cache_wrapper
 from phaseprof.live.arguments import check_number, check_whole
 from phaseprof.probes import census
 from phaseprof.probes.holders import find_holders
+from phaseprof.probes.typeids import TypeFilter
 from phaseprof.probes.typeinfo import type_name
 
 # Stretches of calls in which something must grow to be a leak, and those after which it is given up as falling.
@@ -31,7 +32,7 @@ LEAST_BLOCKS = 0.7
 _LARGEST_SHARED = 256
 _MOST_NAMED = 5
 _HOLDER_DEADLINE_S = 1.0
-_CONTAINERS = frozenset({list, dict, set, deque, OrderedDict, defaultdict})
+_CONTAINERS = (list, dict, set, deque, OrderedDict, defaultdict)
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,8 @@ class _Reader:
     def _lengths(self, ignore: set[int]) -> Counts:
         objects = gc.get_objects()
         try:
-            found = {-id(one): len(one) for one in objects if type(one) in _CONTAINERS and id(one) not in ignore}
+            containers = TypeFilter(_CONTAINERS).pick(objects)
+            found = {-id(one): len(one) for one in containers if id(one) not in ignore}  # type: ignore[arg-type]
         finally:
             objects.clear()
         return found

@@ -10,7 +10,7 @@ from types import MethodType
 from phaseprof.errors import UsageError
 from phaseprof.interrupts import raise_the_programs
 from phaseprof.live.arguments import check_label, shown
-from phaseprof.probes.typeinfo import is_a
+from phaseprof.probes.typeinfo import bare_name, is_a
 
 Getter = Callable[[], object]
 _GONE = object()
@@ -42,7 +42,7 @@ class TrackList:
             self.getters[name] = weakref.ref(target)
         except TypeError:
             raise UsageError(
-                f"track({shown(name)}, ...) needs a weak reference, and {type(target).__name__} objects allow none; "
+                f"track({shown(name)}, ...) needs a weak reference, and {bare_name(type(target))} objects allow none; "
                 "give a getter: track(name, lambda: owner.attribute)"
             ) from None
 
@@ -79,4 +79,4 @@ def _weak_method(method: MethodType) -> Getter:
 
 def _is_getter(target: object) -> bool:
     """Functions, lambdas, built-in methods and partials are getters; a callable module, say, is an object to size."""
-    return type(target).__name__ in ("function", "builtin_function_or_method", "partial")
+    return bare_name(type(target)) in ("function", "builtin_function_or_method", "partial")

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeGuard, Union, cast
 
 from phaseprof.errors import UsageError
-from phaseprof.interrupts import raise_the_programs
 from phaseprof.live.arguments import refuse, shown
 from phaseprof.live.names import MAIN, find_class, misspelt, not_a_class, why_missing
 from phaseprof.probes import census
-from phaseprof.probes.typeinfo import hashes_plainly, is_a, type_name, with_subclasses
+from phaseprof.probes.typeinfo import bare_name, hashes_plainly, is_a, type_name, with_subclasses
 from phaseprof.recording import format as fmt
 
 Expected = Union[int, tuple[int, int], None]  # noqa: UP007 - evaluated at run time on Python 3.10
@@ -107,11 +106,7 @@ class WatchList:
             entry.cls = None if cls is None else weakref.ref(cls)
         elif issubclass(type(target), type):
             target = cast("type", target)
-            if not _has_hash(target):
-                raise UsageError(
-                    f"watch needs a class that can be hashed (got {type_name(target)}); watch a base of it"
-                )
-            entry = Watched(type_name(target).rpartition(".")[2], low, high, weakref.ref(target))
+            entry = Watched(bare_name(target), low, high, weakref.ref(target))
         else:
             given = shown(target)
             raise UsageError(f"watch takes a class or its dotted name (got {given}); write watch(Env, expected=2)")
@@ -129,15 +124,15 @@ class WatchList:
             return type_name(cls)
         return entry.dotted if "." in entry.dotted else f"{MAIN}.{entry.dotted}"
 
-    def classes(self) -> dict[type, Watched]:
+    def classes(self) -> dict[str, type]:
         """The classes that exist now; dotted names whose module has appeared are resolved on the way."""
-        found: dict[type, Watched] = {}
+        found: dict[str, type] = {}
         for entry in self.entries.values():
             if entry.dotted and (entry.cls is None or entry.cls() is None):
                 entry.resolve()
             cls = entry.cls() if entry.cls is not None else None
-            if cls is not None and _has_hash(cls):
-                found[cls] = entry
+            if cls is not None:
+                found[entry.name] = cls
         return found
 
     @property
@@ -159,14 +154,13 @@ class WatchList:
             elif entry.since is None:
                 entry.since = generation
 
-    def update(self, counts: Mapping[type, int], generation: int) -> list[Watched]:
+    def update(self, counts: Mapping[str, int], generation: int) -> list[Watched]:
         """Take in new counts; return the entries whose expectation is broken by a count it was not broken by before."""
         broken = []
-        for cls, entry in self.classes().items():
-            if cls not in counts:
-                continue
+        for name, count in counts.items():
+            entry = self.entries[name]
             before = entry.count if entry.seen else None
-            entry.count = counts[cls]
+            entry.count = count
             entry.seen += 1
             if entry.keeps(entry.count):
                 entry.since = None
@@ -179,19 +173,19 @@ class WatchList:
         return broken
 
 
-def counts_of(classes: Iterable[type], tally: Mapping[type, int]) -> dict[type, int]:
-    """Count the instances of classes, subclasses included, from a census of exact types.
+def counts_of(classes: Mapping[str, type], tally: Mapping[type, int]) -> dict[str, int]:
+    """Count the instances of classes by name, subclasses included, from a census of exact types.
 
     Classes that a census leaves out, since hashing them may run a metaclass's Python, are counted in a pass of their
     own.  Cost: nothing, but for those 30 ns an object of the heap.
     """
-    families = {cls: with_subclasses([cls]) for cls in classes}
+    families = {name: with_subclasses([cls]) for name, cls in classes.items()}
     found = {
-        cls: sum(tally.get(sub, 0) for sub in family)
-        for cls, family in families.items()
+        name: sum(tally.get(sub, 0) for sub in family)
+        for name, family in families.items()
         if all(hashes_plainly(type(sub)) for sub in family)
     }
-    left_out = [cls for cls in families if cls not in found]
+    left_out = {name: cls for name, cls in classes.items() if name not in found}
     return {**found, **(census.watched_counts(left_out) if left_out else {})}
 
 
@@ -202,13 +196,3 @@ def _is_same(one: Watched, other: Watched) -> bool:
     first = one.cls() if one.cls is not None else None
     second = other.cls() if other.cls is not None else None
     return first is second if second is not None else first is None and not one.dotted
-
-
-def _has_hash(cls: type) -> bool:
-    """Whether a class can be a key, as its metaclass decides."""
-    try:
-        hash(cls)
-    except Exception as error:  # noqa: BLE001 - a stranger's metaclass may raise anything
-        raise_the_programs(error)
-        return False
-    return True

@@ -813,6 +813,7 @@ length_of_top(PyObject *name)
     return at;
 }
 
+#define LONGEST_NAME 1000 /* typeinfo.LONGEST_NAME */
 #define HASH_START 0xCBF29CE484222325ull
 
 static uint64_t
@@ -829,15 +830,30 @@ hash_name(PyTypeObject *type)
     return hash_points(hash, ((PyHeapTypeObject *)type)->ht_qualname);
 }
 
-/* The name that hash_name hashes; a new reference. */
+/* A name as a plain string of bounded length, as typeinfo.plain_text makes it; a new reference. */
+static PyObject *
+cut_name(PyObject *name)
+{
+    Py_ssize_t length = PyUnicode_GET_LENGTH(name);
+    return PyUnicode_Substring(name, 0, length < LONGEST_NAME ? length : LONGEST_NAME);
+}
+
+/* The name that hash_name hashes, a plain string: its class may be the program's.  A new reference. */
 static PyObject *
 name_of(PyTypeObject *type)
 {
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
         return PyUnicode_FromString(strncmp(type->tp_name, "builtins.", 9) ? type->tp_name : type->tp_name + 9);
     }
-    PyObject *module = module_of_class(type), *name = ((PyHeapTypeObject *)type)->ht_qualname;
-    return module == NULL ? PyUnicode_FromFormat("%U", name) : PyUnicode_FromFormat("%U.%U", module, name);
+    PyObject *module = module_of_class(type), *name = cut_name(((PyHeapTypeObject *)type)->ht_qualname);
+    if (module == NULL || name == NULL) {
+        return name;
+    }
+    module = cut_name(module);
+    PyObject *whole = module == NULL ? NULL : PyUnicode_FromFormat("%U.%U", module, name);
+    Py_XDECREF(module);
+    Py_DECREF(name);
+    return whole;
 }
 
 static int

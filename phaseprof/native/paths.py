@@ -17,7 +17,7 @@ from phaseprof.probes.holding.bounds import bound_of, capacity_among
 from phaseprof.probes.holding.tensor_links import is_tensor, link_name
 from phaseprof.probes.locals import GENERATORS, frame_of, local_values
 from phaseprof.probes.names import looks_like_name
-from phaseprof.probes.typeinfo import mro, namespace, type_name
+from phaseprof.probes.typeinfo import is_one_of, mro, namespace, plain_text, type_name
 
 _SEQUENCES = (list, tuple, deque)
 # Items of one container that are searched for an index or a key: a hundred paths are named in one look.
@@ -64,7 +64,7 @@ def _capacity(obj: object) -> int | None:
     """The capacity that an object's attributes declare; no dict is made of them."""
     if obj is None or reading.is_unsafe(obj) or type(obj) is types.FrameType:
         return None
-    if reading.is_one_of(obj, reading.CONTAINER_BASES):
+    if is_one_of(obj, reading.CONTAINER_BASES):
         return None
     if not holds_attributes(type(obj)) or not is_understood():
         return capacity_among(reading.slots(obj))
@@ -164,8 +164,8 @@ def _label(obj: object) -> str:
     cls = type(obj)
     if issubclass(cls, type):
         return type_name(cast("type", obj))
-    if cls is types.FunctionType or cls in GENERATORS:
-        return str(cast("types.FunctionType", obj).__qualname__)
+    if cls is types.FunctionType or is_one_of(obj, GENERATORS):
+        return plain_text(cast("types.FunctionType", obj).__qualname__)
     if issubclass(cls, types.ModuleType):
         name = _namespace_of(obj).get("__name__")
         return name if type(name) is str else ""

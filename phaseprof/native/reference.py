@@ -215,7 +215,7 @@ class Walk:
         yield from _attributes(held, referents, kind)
         yield from _items(obj, kind)
         apart: set[int] = set()
-        if type(obj) in GENERATORS:
+        if is_one_of(obj, GENERATORS):
             for name, value in self._suspended(obj, apart):
                 yield value, _name_position(name)
             cells = [r for r in referents if type(r) is types.CellType] if apart else []
@@ -297,7 +297,7 @@ class Walk:
         level = list(own.values())
         while level:
             level = [
-                r for r in gc.get_referents(*level) if id(r) not in own and type(r) in (*_OWN_CONTAINERS, Kind, Node)
+                r for r in gc.get_referents(*level) if id(r) not in own and is_one_of(r, (*_OWN_CONTAINERS, Kind, Node))
             ]
             own.update((id(r), r) for r in level)
         return {*own, id(own), id(level)}

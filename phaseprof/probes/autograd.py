@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast
 from phaseprof.interrupts import raise_the_programs
 from phaseprof.probes.skipped import skip
 from phaseprof.probes.tensors import leaf_test, loaded_torch, plain_torch
-from phaseprof.probes.typeinfo import mro, namespace
+from phaseprof.probes.typeinfo import is_one_of, mro, namespace
 from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class _Getters:
         found: dict[str, Callable[[object], object]] = {}
         for base in reversed(mro(cls)):
             for name, member in namespace(base).items():
-                if type(member) in _GETTER_TYPES:
+                if is_one_of(member, _GETTER_TYPES):
                     found[name] = cast("Callable[[object], object]", member.__get__)  # type: ignore[attr-defined]
         self.following = found.get("next_functions")
         self.leaf = found.get("variable")
@@ -143,7 +143,7 @@ class _Walk:
         self._max_nodes = max_nodes
         self._torch = loaded_torch()
         self._seen: set[int] = set()
-        self._getters: dict[type, _Getters] = {}
+        self._getters: dict[int, _Getters] = {}
         self.nodes: list[object] = []
         self.truncated = False
 
@@ -187,9 +187,9 @@ class _Walk:
 
     def _of(self, node: object) -> _Getters:
         cls = type(node)
-        getters = self._getters.get(cls)
+        getters = self._getters.get(id(cls))  # the nodes are held, and so are their types
         if getters is None:
-            getters = self._getters[cls] = _Getters(cls)
+            getters = self._getters[id(cls)] = _Getters(cls)
         return getters
 
     def saved_by(self, node: object) -> Iterator[torch.Tensor]:
@@ -203,7 +203,7 @@ class _Walk:
             except Exception as error:  # noqa: BLE001 - what a node of a library's own raises
                 skip(node, error)
                 continue
-            for raw in stored if type(stored) in (tuple, list) else (stored,):  # type: ignore[attr-defined]
+            for raw in stored if is_one_of(stored, (tuple, list)) else (stored,):  # type: ignore[attr-defined]
                 yield from self._data(raw)
         if gc.is_tracked(node):  # a custom function's node is a Python object with attributes of its own
             yield from self._attributes(node)
@@ -217,7 +217,7 @@ class _Walk:
 
     def _attributes(self, node: object) -> Iterator[torch.Tensor]:
         for held in gc.get_referents(node):
-            inner = gc.get_referents(held) if type(held) in (dict, tuple, list) else [held]
+            inner = gc.get_referents(held) if is_one_of(held, (dict, tuple, list)) else [held]
             yield from (found for found in inner if self._is_tensor(found))
 
     def _is_tensor(self, obj: object) -> bool:

@@ -14,7 +14,7 @@ from phaseprof.probes import census
 from phaseprof.probes.autograd import saved_in_graphs
 from phaseprof.probes.skipped import skip
 from phaseprof.probes.tensors import StorageReader, leaf_test, live_tensors, loaded_torch, not_leaves, plain_torch
-from phaseprof.probes.typeinfo import mro, with_subclasses
+from phaseprof.probes.typeinfo import is_a, is_one_of, with_subclasses
 from phaseprof.probes.uninterrupted import uninterrupted
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ PARAMETERS, GRADIENTS, OPTIMIZER_STATE, WITH_GRAPH, INPUTS, OTHER = CATEGORIES =
 )  # fmt: skip
 # An optimizer's state is a dict by parameter of dicts by name; an optimizer around another adds a step or two.
 _DEEPEST = 6
-_FOLLOWED = frozenset({dict, defaultdict, list, tuple})
+_FOLLOWED = (dict, defaultdict, list, tuple)
 # Nodes of graphs that are asked what they saved; inputs of more are among the other tensors.
 _MOST_NODES = 4_000
 
@@ -95,11 +95,11 @@ def _add_up(
     sums: dict[tuple[int, str, str], list[int]] = {}
     with plain_torch(library):
         for one, home in zip(found, homes, strict=True):
-            if tensor not in mro(type(one)):
+            if not is_a(one, tensor):
                 continue
             known = len(reader.sizes)
-            reader.add_all([one])  # type: ignore[list-item]  # its type was seen
-            reader.add_gradients([one])  # type: ignore[list-item]
+            reader.add_all([one])
+            reader.add_gradients([one])
             for address in islice(reversed(reader.sizes), len(reader.sizes) - known):
                 size, device = reader.sizes[address]
                 category = categories[address][0] if address in categories else OTHER
@@ -133,7 +133,7 @@ def _sort(
 
     parameter = library.nn.Parameter
     with plain_torch(library):
-        parameters = [tensor for tensor in tensors if parameter in mro(type(tensor))]
+        parameters = [tensor for tensor in tensors if is_a(tensor, parameter)]
         with_graph = not_leaves(tensors, library)
         inputs = _inputs(library, tensors, with_graph)
         try:
@@ -195,8 +195,8 @@ def _optimizer_state(library: ModuleType) -> list[torch.Tensor]:
     tensor = library.Tensor
     for _ in range(_DEEPEST):
         below = _new(gc.get_referents(*level), seen)
-        found += [one for one in below if tensor in mro(type(one))]  # type: ignore[misc]  # seen by type
-        level = [one for one in below if type(one) in _FOLLOWED]
+        found += [one for one in below if is_a(one, tensor)]
+        level = [one for one in below if is_one_of(one, _FOLLOWED)]
         if not level:
             break
     level.clear()

@@ -191,7 +191,7 @@ def read_name_state_faults(pid: int) -> tuple[str, bytes, int | None]:
 
 def _tells_of_an_end(error: Exception) -> bool:
     """Whether a child has ended, as far as ``/proc`` goes: to ask psutil as well would take 10 ms for its import."""
-    return isinstance(error, FileNotFoundError | ProcessLookupError) and Path("/proc/self/smaps_rollup").exists()
+    return issubclass(type(error), (FileNotFoundError, ProcessLookupError)) and Path("/proc/self/smaps_rollup").exists()
 
 
 def _name_and_state_from_psutil(pid: int) -> tuple[str, bytes]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from phaseprof.probes.holding.reading import is_module, module_namespace
+from phaseprof.probes.holding.reading import is_module
+from phaseprof.probes.typeinfo import module_namespace
 
 # What was found of each package; a program has a few hundred.
 _known: dict[str, bool] = {}

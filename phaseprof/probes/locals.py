@@ -40,7 +40,7 @@ def frame_of(suspended: object) -> FrameType | None:
     """
     if sys.version_info >= (3, 14):
         return None
-    read = GENERATORS.get(type(suspended))
+    read = next((read for cls, read in GENERATORS.items() if type(suspended) is cls), None)
     frame = None if read is None else read(suspended)
     return frame if type(frame) is FrameType else None
 

@@ -8,7 +8,7 @@ from types import ModuleType
 
 from phaseprof.probes.skipped import skip
 from phaseprof.probes.tensors import loaded_torch, measured_bases, plain_torch
-from phaseprof.probes.typeinfo import mro
+from phaseprof.probes.typeinfo import is_a
 
 # As the traceback module writes a frame, which torch asks for the stack of each node.
 _FRAME = re.compile(r'\s*File "(?P<file>[^"\n]*)", line (?P<line>\d+)')
@@ -28,7 +28,7 @@ def node_frames(objects: Sequence[object]) -> dict[int, tuple[tuple[str, int], .
     tensor, *_ = measured_bases()
     read = _reader(torch)
     with plain_torch(torch):
-        found = {at: read(obj) for at, obj in enumerate(objects) if tensor in mro(type(obj))}
+        found = {at: read(obj) for at, obj in enumerate(objects) if is_a(obj, tensor)}
     return {at: frames for at, frames in found.items() if frames}
 
 

@@ -21,6 +21,7 @@ _module_namespace_of = cast("Callable[[ModuleType], dict[str, object]]", vars(Mo
 _flags_of = cast("Callable[[type], int]", type.__dict__["__flags__"].__get__)
 _module_of = cast("Callable[[type], object]", type.__dict__["__module__"].__get__)
 _qualname_of = cast("Callable[[type], str]", type.__dict__["__qualname__"].__get__)
+_name_of = cast("Callable[[type], str]", type.__dict__["__name__"].__get__)
 _basicsize_of = cast("Callable[[type], int]", type.__dict__["__basicsize__"].__get__)
 _itemsize_of = cast("Callable[[type], int]", type.__dict__["__itemsize__"].__get__)
 _children_of = cast("Callable[[type], list[type]]", type.__subclasses__)
@@ -29,6 +30,8 @@ _children_of = cast("Callable[[type], list[type]]", type.__subclasses__)
 _HEAP_TYPE, _HAS_COLLECTOR, _MANAGED_DICT = 1 << 9, 1 << 14, 1 << 4
 _MANAGED_WEAKREF = 1 << 3  # 3.12 and later
 _POINTER_BYTES = 8
+# Characters of a name that are kept, as in _heap.c: code that makes classes may give them names of any length.
+LONGEST_NAME = 1000
 _MANAGED_DICT_EXISTS = sys.version_info >= (3, 11)
 
 # Packages whose metaclasses define a hash that is known to be harmless; every process with torch has both.
@@ -45,6 +48,12 @@ def is_a(obj: object, cls: type[T]) -> TypeIs[T]:
     return issubclass(type(obj), cls)
 
 
+def is_one_of(obj: object, kinds: Iterable[type]) -> bool:
+    """Say whether the exact type is one of ``kinds``; ``in`` would ask a stranger's metaclass for ``==`` or a hash."""
+    cls = type(obj)
+    return any(cls is kind for kind in kinds)
+
+
 def loaded_module(name: str, *attributes: str) -> ModuleType | None:
     """Return a module that the program has imported, if it has the attributes: one under way has not all of them.
 
@@ -53,8 +62,12 @@ def loaded_module(name: str, *attributes: str) -> ModuleType | None:
     module = sys.modules.get(name)
     if not is_a(module, ModuleType):
         return None
-    namespace_of_module = _module_namespace_of(module)
-    return module if all(map(namespace_of_module.__contains__, attributes)) else None
+    return module if all(map(module_namespace(module).__contains__, attributes)) else None
+
+
+def module_namespace(module: ModuleType) -> dict[str, object]:
+    """Return the dictionary of a module, lazy loaders' overrides notwithstanding."""
+    return _module_namespace_of(module)
 
 
 def mro(cls: type) -> tuple[type, ...]:
@@ -95,6 +108,16 @@ def header_bytes(cls: type) -> int:
     return collector + (2 * _POINTER_BYTES if flags & managed else 0)
 
 
+def plain_text(text: str) -> str:
+    """Return a name as a plain ``str`` of bounded length: it may be of a class of the program's, made by its code."""
+    return "".join((text,))[:LONGEST_NAME]  # joining copies in C what is no plain str
+
+
+def bare_name(cls: type) -> str:
+    """Return a class's own name, without its module and the classes it is in."""
+    return plain_text(_name_of(cls))
+
+
 def type_name(cls: type) -> str:
     """Name a type ``module.QualName``, builtins without their module; no code of the class or metaclass runs.
 
@@ -102,14 +125,14 @@ def type_name(cls: type) -> str:
     >>> type_name(dict), type_name(Counter)
     ('dict', 'collections.Counter')
     """
-    qualname = "".join((_qualname_of(cls),))  # join copies a str subclass into a plain str at C level
+    qualname = plain_text(_qualname_of(cls))
     try:
         module = _module_of(cls)
     except AttributeError:  # a class may delete its __module__
         return qualname
     if type(module) is not str or module == "builtins":
         return qualname
-    return f"{module}.{qualname}"
+    return f"{module[:LONGEST_NAME]}.{qualname}"
 
 
 def with_subclasses(classes: Iterable[type]) -> list[type]:
@@ -162,7 +185,7 @@ def c_sizeof(cls: type) -> Callable[[object], int]:
     """Return the nearest ``__sizeof__`` of a class that is written in C; an override in Python is a stranger's code."""
     for base in _mro_of(cls):
         method = _namespace_of(base).get("__sizeof__")
-        if type(method) in _C_FUNCTIONS:
+        if is_one_of(method, _C_FUNCTIONS):
             return cast("Callable[[object], int]", method)
     return object.__sizeof__
 

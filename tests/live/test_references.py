@@ -84,7 +84,7 @@ def test_what_was_broken_when_counted_is_not_worth_another_pass() -> None:
     follower.end(3)
     assert follower.seems_broken()
     follower.count()
-    follower.watches.update({follower.cls: 3}, follower.generation)
+    follower.watches.update({"Env": 3}, follower.generation)
     follower.end(4)
 
     assert not follower.seems_broken()
@@ -116,10 +116,10 @@ def test_readings_that_wait_are_bounded_and_the_newest_is_kept() -> None:
 
 def test_a_break_is_dated_by_the_generation_in_which_it_came() -> None:
     follower = Follower(expected=1)
-    follower.watches.update({follower.cls: 1}, 0)
+    follower.watches.update({"Env": 1}, 0)
     for g, n in ((1, 1), (2, 3), (3, 4)):
         follower.watches.take_earlier({"Env": n}, g)
 
-    (broken,) = follower.watches.update({follower.cls: 5}, 4)
+    (broken,) = follower.watches.update({"Env": 5}, 4)
 
     assert (broken.since, broken.count) == (2, 5)

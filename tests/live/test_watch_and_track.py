@@ -180,12 +180,12 @@ def test_a_class_defined_again_under_its_dotted_name_is_found_again() -> None:
         module.Env = type("Env", (), {})  # type: ignore[attr-defined]
         watches = WatchList()
         watches.add("module_to_reload.Env", 1)
-        first = list(watches.classes())
+        first = list(watches.classes().values())
         module.Env = type("Env", (), {})  # type: ignore[attr-defined]
         first.clear()
         gc.collect()
 
-        assert list(watches.classes()) == [module.Env]
+        assert list(watches.classes().values()) == [module.Env]
     finally:
         del sys.modules["module_to_reload"]
 
@@ -195,7 +195,7 @@ def test_a_nested_class_has_a_dotted_name() -> None:
 
     watches.add(f"{__name__}.Holder.Inner", 1)
 
-    assert list(watches.classes()) == [Holder.Inner]
+    assert list(watches.classes().values()) == [Holder.Inner]
 
 
 class Holder:
@@ -223,7 +223,7 @@ def test_two_classes_of_one_name_are_both_watched() -> None:
     first, second = watches.add(Env, 1), watches.add(other, 2)
 
     assert (first.name, second.name) == ("Env", "elsewhere.Env")
-    assert list(watches.classes()) == [Env, other]
+    assert list(watches.classes().values()) == [Env, other]
 
 
 def test_two_dotted_names_with_one_ending_are_both_kept() -> None:
@@ -270,19 +270,10 @@ def test_what_a_census_leaves_out_is_counted_all_the_same() -> None:
     guarded = Hostile("Guarded", (), {})
     kept = [object.__new__(guarded), Env()]
 
-    counts = counts_of([Env, guarded], families.census_figures().counts)
+    counts = counts_of({"Env": Env, "Guarded": guarded}, families.census_figures().counts)
 
-    assert [counts[cls] for cls in (guarded, Env)] == [1, 1]
+    assert counts == {"Env": 1, "Guarded": 1}
     assert len(kept) == 2
-
-
-def test_a_class_that_cannot_be_hashed_is_refused() -> None:
-    class NoHash(type):
-        def __hash__(cls) -> int:
-            raise RuntimeError("no")
-
-    with pytest.raises(UsageError, match="can be hashed"):
-        WatchList().add(NoHash("C", (), {}), 1)
 
 
 def test_an_instance_is_refused() -> None:
@@ -407,7 +398,7 @@ def test_a_broken_expectation_stands_until_a_count_holds_it() -> None:
 
     seen = []
     for n in (1, 2, 1):
-        watches.update({Env: n, EvalEnv: 9}, 0)
+        watches.update({"Env": n, "EvalEnv": 9}, 0)
         seen.append(watches.has_broken)
 
     assert seen == [False, True, False]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import functools
 import gc
 import importlib.util
 import io
 import mmap
 import sys
+import time
 import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -135,6 +137,49 @@ def test_no_method_of_a_class_is_called(base: type, names: set[str], lies: bool,
 
     LOOKS[look](holder)
     LOOKS[look](holder.made[0])  # type: ignore[attr-defined]
+
+
+class Asked(type):
+    """Refuses whatever a class can be asked."""
+
+    __getattribute__ = __hash__ = __eq__ = __instancecheck__ = __subclasscheck__ = __repr__ = refuse  # type: ignore
+    __bool__ = __len__ = __iter__ = __dir__ = refuse
+
+
+class Text(str):
+    """A name whose methods are the program's."""
+
+    __slots__ = ()
+    __getattribute__ = __hash__ = __eq__ = __str__ = __format__ = __len__ = __getitem__ = refuse  # type: ignore
+    __add__ = __radd__ = __contains__ = refuse  # type: ignore
+
+
+@pytest.mark.parametrize("budget", [None, 0.02])
+def test_no_class_is_asked_in_a_whole_run(budget: float | None) -> None:
+    named = type("Named", (), {})
+    named.__name__, named.__qualname__, named.__module__ = Text("Named"), Text("Named"), Text("there")
+    refusing = Asked("Refusing", (), {})
+    make = functools.partial(object.__new__, refusing)
+    kept: list[object] = [[make(), make()], {"one": make()}, (i for i in ()), refusing, named()]
+    profiler = Profiler(None, budget=budget)
+    profiler.watch(refusing, expected=3)
+    profiler.watch(named, expected=1)
+    profiler.track("kept", lambda: kept)
+    for generation in range(16):
+        with profiler.generation(generation), profiler.phase("learn"):
+            kept.extend(Thing() for _ in range(5000))
+            time.sleep(0 if budget is None else 0.01)
+    profiler.snapshot("at last")
+    profiler.print_summary()
+
+    model = profiler._model()
+
+    counts = [model.series["generation end", f"watched/{name}"].values for name in ("Refusing", "Named")]
+    assert [set(values) for values in counts] == [{3}, {1}]
+    assert not [note for note in model.notes if "failed" in note or "looked at" in note]
+    if budget is None:
+        assert "kept" in " ".join(next(one for one in profiler.findings() if one.subject == "Thing").holder)
+    profiler.close()
 
 
 def closed(thing: object) -> object:

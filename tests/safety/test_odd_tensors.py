@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from phaseprof import Profiler
-from phaseprof.probes import autograd, large, tensors
+from phaseprof.probes import autograd, categories, large, tensors
 from phaseprof.probes.holders import find_holders
 from phaseprof.probes.skipped import skipped
 from tests.sizing import deep_size
@@ -46,6 +46,20 @@ def wrapping() -> object:
     return Wraps()
 
 
+class Refusing(type(torch.Tensor)):  # type: ignore[misc]
+    """Lets nobody hash or compare its classes."""
+
+    def __hash__(cls) -> int:
+        raise RuntimeError("the program's")
+
+    def __eq__(cls, other: object) -> bool:
+        raise RuntimeError("the program's")
+
+
+def of_a_class_that_refuses() -> object:
+    return torch.rand(5000).as_subclass(Refusing("Refused", (torch.Tensor,), {}))
+
+
 def released() -> object:
     made = torch.rand(5000)
     made.untyped_storage().resize_(0)
@@ -68,6 +82,7 @@ ODD: dict[str, Callable[[], object]] = {
     "nested": nested,
     "refusing": refusing,
     "wrapping": wrapping,
+    "of a class that refuses": of_a_class_that_refuses,
     "released": released,
     "escaped": escaped,
     "sparse": lambda: torch.eye(500).to_sparse(),
@@ -87,6 +102,7 @@ LOOKS: dict[str, Callable[[Any], object]] = {
     "holders": lambda obj: find_holders([obj], deadline_s=0.5),
     "size": lambda obj: deep_size(obj),
     "graph": lambda obj: autograd.count_nodes(tensors.live_tensors(), max_nodes=1000),
+    "categories": lambda obj: categories.tensor_categories(),
     "leaves": lambda obj: autograd.leaves_with_graph(tensors.live_tensors()),
 }
 

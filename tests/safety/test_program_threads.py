@@ -19,7 +19,7 @@ from phaseprof.probes.holders import find_holders
 
 LOOKS: dict[str, Callable[[], object]] = {
     "census": census.count_types,
-    "watched": lambda: census.watched_counts([Sample, tuple, list]),
+    "watched": lambda: census.counts_in_order([Sample, tuple, list]),
     "arrays": arrays.count_arrays,
     "large": lambda: large.large_objects(1 << 30),
     "holders": lambda: find_holders([Sample.kept], deadline_s=0.2),

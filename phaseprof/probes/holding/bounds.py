@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from phaseprof.probes.holding import reading
 from phaseprof.probes.holding.edges import LRU_CACHE
 from phaseprof.probes.holding.steps import lru_entries
+from phaseprof.probes.typeinfo import is_one_of
 
 _CAPACITY_NAMES = frozenset(
     {
@@ -52,6 +53,6 @@ def bound_of(
 
 
 def _declared(owner: object) -> int | None:
-    if owner is None or reading.is_one_of(owner, (*reading.CONTAINER_BASES, types.FrameType)):
+    if owner is None or is_one_of(owner, (*reading.CONTAINER_BASES, types.FrameType)):
         return None
     return capacity_among([*(reading.instance_namespace(owner) or {}).items(), *reading.slots(owner)])

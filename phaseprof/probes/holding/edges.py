@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import sys
 import threading
 import types
 from collections import deque
@@ -21,6 +20,7 @@ from phaseprof.probes.holding import reading
 from phaseprof.probes.holding.frames import local_name
 from phaseprof.probes.holding.tensor_links import is_tensor, link_name
 from phaseprof.probes.names import bare_name, shown_attribute, shown_key
+from phaseprof.probes.typeinfo import is_one_of, loaded_module, module_namespace
 from phaseprof.records import UNKNOWN_NAME
 
 LRU_CACHE = type(functools.lru_cache(maxsize=1)(lambda: None))
@@ -249,8 +249,8 @@ def _is_torch_module(obj: object) -> bool:
 
 def is_exactly(obj: object, module: str, name: str) -> bool:
     """Say whether the object's type is the named class of a module, if that module was imported at all."""
-    home = sys.modules.get(module)
-    return home is not None and type(obj) is vars(home).get(name)
+    home = loaded_module(module, name)
+    return home is not None and type(obj) is module_namespace(home)[name]
 
 
 def _extends(*bases: type) -> Callable[[object], bool]:
@@ -258,7 +258,7 @@ def _extends(*bases: type) -> Callable[[object], bool]:
 
 
 def _exactly(*kinds: type) -> Callable[[object], bool]:
-    return lambda obj: reading.is_one_of(obj, kinds)
+    return lambda obj: is_one_of(obj, kinds)
 
 
 _NAMERS: tuple[tuple[Callable[[object], bool], Callable[[Chain, int], Hop | None]], ...] = (

@@ -12,6 +12,7 @@ from phaseprof.native import looking
 from phaseprof.probes.autograd import leaves_with_graph
 from phaseprof.probes.holding.graph import Node, Root, ancestors
 from phaseprof.probes.holding.tensor_links import is_tensor
+from phaseprof.probes.typeinfo import is_one_of
 from phaseprof.records import GARBAGE, OUTSIDE, STOPPED, UNKNOWN_HOLDER
 
 if TYPE_CHECKING:
@@ -60,16 +61,15 @@ def _give(node: Node, root: Root) -> Root:
 
 
 def _outside(node: Node, count: int, not_read: Sequence[str]) -> Root:
-    kind = type(node.obj)
     number = "1 reference is" if count == 1 else f"{count} references are"
     reason = f"no Python object explains it; {number} held outside Python"
     if gc.get_freeze_count() and not looking.is_available():
         reason += ", or by objects that gc.freeze() hides"
-    if kind in (types.FunctionType, types.MethodType) and atexit._ncallbacks():
+    if is_one_of(node.obj, (types.FunctionType, types.MethodType)) and atexit._ncallbacks():
         return Root(OUTSIDE, "atexit or another C registry", 0.0, reason + f" ({_registered()})")
-    if kind in (types.GeneratorType, types.AsyncGeneratorType):
+    if is_one_of(node.obj, (types.GeneratorType, types.AsyncGeneratorType)):
         return Root("generator", "suspended", 0.0, reason + " (a running loop may be drawing from it)")
-    if kind is types.CoroutineType:
+    if type(node.obj) is types.CoroutineType:
         return Root("coroutine", "suspended", 0.0, reason)
     if not_read:
         names = " or ".join(dict.fromkeys(not_read[:_NAMED_FUNCTIONS]))

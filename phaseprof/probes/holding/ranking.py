@@ -16,6 +16,7 @@ from phaseprof.probes.holding.edges import LRU_CACHE
 from phaseprof.probes.holding.graph import Node, ancestors
 from phaseprof.probes.holding.roots import BOOKKEEPING
 from phaseprof.probes.holding.steps import lru_entries
+from phaseprof.probes.typeinfo import is_one_of
 
 # Paths that are looked at for one suspect, and how often one holder may be part of them.
 _MAX_PATHS = 16
@@ -200,8 +201,8 @@ def _is_container(nodes: tuple[Node, ...], at: int) -> bool:
     if at == 0 or nodes[at - 1].obj is None:
         return True
     holder = nodes[at - 1].obj
-    if reading.is_one_of(obj, (dict, tuple)):
-        if reading.is_one_of(holder, _WITH_INSIDES) or issubclass(type(holder), (type, BaseException, threading.local)):
+    if is_one_of(obj, (dict, tuple)):
+        if is_one_of(holder, _WITH_INSIDES) or issubclass(type(holder), (type, BaseException, threading.local)):
             return False
         if type(obj) is dict and reading.container_base(holder) is None:
             return reading.instance_namespace(holder) is not obj

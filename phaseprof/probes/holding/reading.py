@@ -9,11 +9,12 @@ from __future__ import annotations
 import gc
 import types
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeGuard
 
 from phaseprof.interrupts import raise_the_programs
+from phaseprof.probes.typeinfo import is_one_of, plain_text
 
 CONTAINER_BASES: tuple[type, ...] = (list, dict, tuple, set, frozenset, deque)
 
@@ -26,12 +27,11 @@ _TYPE = type.__dict__
 _name = _TYPE["__name__"].__get__
 _mro = _TYPE["__mro__"].__get__
 _dict = _TYPE["__dict__"].__get__
-_module_dict = vars(types.ModuleType)["__dict__"].__get__
 
 
 def type_name(cls: type) -> str:
     """Return the bare name of a class, whatever its metaclass overrides."""
-    return str(_name(cls))
+    return plain_text(_name(cls))
 
 
 def class_bases(cls: type) -> tuple[type, ...]:
@@ -50,12 +50,6 @@ def class_module(cls: type) -> str:
     """Return the name of the module that defined the class, or ``""``."""
     name = class_attributes(cls).get("__module__")
     return name if type(name) is str else ""
-
-
-def module_namespace(module: types.ModuleType) -> dict[str, object]:
-    """Return the dictionary of a module, lazy loaders' overrides notwithstanding."""
-    found: dict[str, object] = _module_dict(module)
-    return found
 
 
 def is_module(obj: object) -> TypeGuard[types.ModuleType]:
@@ -116,12 +110,6 @@ def slots(obj: object) -> Iterator[tuple[str, object]]:
                 except (AttributeError, TypeError) as error:
                     raise_the_programs(error)
                     continue
-
-
-def is_one_of(obj: object, kinds: Iterable[type]) -> bool:
-    """Say whether the exact type is one of ``kinds``; ``in`` would ask a stranger's metaclass for ``==`` or a hash."""
-    cls = type(obj)
-    return any(cls is kind for kind in kinds)
 
 
 def container_base(obj: object) -> type | None:

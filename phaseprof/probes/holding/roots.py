@@ -13,10 +13,10 @@ from phaseprof.probes.holding.reading import (
     class_attributes,
     class_module,
     is_module,
-    module_namespace,
     type_name,
 )
 from phaseprof.probes.libraries import is_installed_file
+from phaseprof.probes.typeinfo import module_namespace, plain_text
 from phaseprof.records import OUTSIDE, UNKNOWN_NAME
 
 # The interpreter's own registries (``threading._active``, the executors' queues, logging's tables, ``sys.last_exc``)
@@ -88,7 +88,8 @@ class Roots:
         if cls is dict:
             return self._of_dict(obj)  # type: ignore[arg-type]
         if issubclass(cls, types.ModuleType):
-            name = str(module_namespace(obj).get("__name__", UNKNOWN_NAME))  # type: ignore[arg-type]
+            found = module_namespace(obj).get("__name__")  # type: ignore[arg-type]
+            name = found if type(found) is str else UNKNOWN_NAME
             return Root(OUTSIDE, f"module {name}", module_penalty(name), _EXTENSION_STATE)
         if issubclass(cls, type) and is_importable(obj):  # type: ignore[arg-type]
             name = class_module(obj)  # type: ignore[arg-type]
@@ -121,7 +122,7 @@ def is_importable(cls: type) -> bool:
     module = sys.modules.get(class_module(cls))
     if not is_module(module):
         return False
-    names = str(type.__dict__["__qualname__"].__get__(cls)).split(".")
+    names = plain_text(type.__dict__["__qualname__"].__get__(cls)).split(".")
     found: object = module_namespace(module).get(names[0])
     for name in names[1:]:
         if not issubclass(type(found), type):

@@ -15,6 +15,7 @@ from phaseprof.probes.holding.edges import LRU_CACHE, SUSPENDED, Chain, hop, is_
 from phaseprof.probes.holding.frames import code_name
 from phaseprof.probes.holding.graph import Node
 from phaseprof.probes.names import bare_name, shown_attribute
+from phaseprof.probes.typeinfo import is_one_of, plain_text
 from phaseprof.records import UNKNOWN_NAME
 
 _PREFERRED_LOCAL_AVOIDS = "self"
@@ -36,13 +37,13 @@ def label(obj: object) -> str:
     if cls is LRU_CACHE:
         return f"lru_cache, {lru_entries(obj)[0]:,} entries"
     if cls is types.FunctionType:
-        return f"function {cast(types.FunctionType, obj).__qualname__}"
+        return f"function {plain_text(cast(types.FunctionType, obj).__qualname__)}"
     if cls is types.MethodType:
         return f"method {_method_name(cast(types.MethodType, obj))}"
     if cls is functools.partial:
         return f"partial of {_callable_name(cast('functools.partial[object]', obj).func)}"
-    if reading.is_one_of(obj, SUSPENDED):
-        return f"{cls.__name__} {cast(types.GeneratorType, obj).__qualname__}"  # type: ignore[type-arg]
+    if is_one_of(obj, SUSPENDED):
+        return f"{cls.__name__} {plain_text(cast(types.GeneratorType, obj).__qualname__)}"  # type: ignore[type-arg]
     if cls is types.FrameType:
         return f"frame of {code_name(cast(types.FrameType, obj).f_code)}()"
     if is_exactly(obj, "_asyncio", "Task"):
@@ -57,8 +58,8 @@ def label(obj: object) -> str:
 
 
 def _callable_name(target: object) -> str:
-    if reading.is_one_of(target, _NAMED):
-        return str(cast(types.FunctionType, target).__qualname__)
+    if is_one_of(target, _NAMED):
+        return plain_text(cast(types.FunctionType, target).__qualname__)
     return reading.type_name(type(target))
 
 
@@ -83,7 +84,7 @@ def steps_of(nodes: tuple[Node, ...]) -> tuple[str, ...]:
         else:
             (link, at), times = hop(chain, at), 1
         what = label(chain[at])
-        is_plain_end = at == last and not reading.is_one_of(chain[at], SUSPENDED) and reading.length(chain[at]) is None
+        is_plain_end = at == last and not is_one_of(chain[at], SUSPENDED) and reading.length(chain[at]) is None
         steps.append((f"{link} {what}" if is_plain_end and times == 1 else f"{link} ({what})", times))
     return tuple(_folded(steps))
 
