@@ -45,7 +45,7 @@ from phaseprof.analysis.placed import (
 )  # fmt: skip
 from phaseprof.analysis.resident import KEPT_LEAST_BYTES, is_of_allocators
 from phaseprof.analysis.since import since
-from phaseprof.analysis.symptoms import AT, Symptom, is_about, judge_metric, stands_in
+from phaseprof.analysis.symptoms import AT, FOLLOWED_ENOUGH, Symptom, is_about, judge_metric, stands_in
 from phaseprof.analysis.witnesses import is_imported
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import COUNTED as ONLY_COUNTED
@@ -76,8 +76,6 @@ NATIVE = ("malloc_in_use_bytes", "anonymous_bytes", "rss_bytes")
 COUNTED_BYTES = 32 * 1024.0
 # Where a device's memory leaks, a place that brought more than this many times what the host's grew by is the device's.
 PART_OF_HOST = 2.5
-# Generations followed at all their boundaries by which a counter is believed about its phase.
-FOLLOWED_ENOUGH = 3
 # What pins freed memory may be little: one object in each page of it keeps them all.
 PINS_BYTES = 0.0
 # Of what private memory changes by in all phases, the part of the one that brings it.

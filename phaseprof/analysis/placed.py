@@ -429,7 +429,10 @@ def explain_once(
     turns = told.g + 1
     grown = memory.grown(told.g)
     risen = told.g - (memory.symptom.judgement.since or 0)
-    told_once = [one for one in shares(told) if one.may_be_told and memory.may_be(one)]
+    told_once = [
+        one for one in shares(told)
+        if (one.may_be_told or (one.kind == "objects" and process.is_own(one.type_name))) and memory.may_be(one)
+    ]  # fmt: skip
     fitting = [
         one for one in told_once
         if accounts_for(turns * one.bytes_slope, grown) and not one.is_full and one.comes_one_by_one(risen)

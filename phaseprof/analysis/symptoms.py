@@ -31,8 +31,12 @@ PLAIN_METRICS = (
 SHOWN = 0.25
 # What the turns that were followed came to, in rises, from which on they show something that has ended since.
 FILLED = 2.0
+# Within this factor what was followed is what a counter leaks, and nothing beside it.
+FITTING = 1.5
 # Readings that can be judged by themselves.
 ENOUGH = 8
+# Generations followed at all their boundaries by which a counter is believed about its phase.
+FOLLOWED_ENOUGH = 3
 # Of the growth of resident memory, what memory in use must have grown by for the two to be one.
 AS_MUCH = 0.5
 # Of the readings of resident memory, those of memory in use that are enough to judge it by itself.
@@ -276,13 +280,16 @@ def _best_holder(records: Sequence[fmt.Holder], subject: str) -> fmt.Holder | No
 
 
 def _births(records: Sequence[fmt.Births], key: str, slope: float) -> fmt.Births | None:
-    """The newest record of a class; for a counter, the newest in which it rose, else that in which it rose most.
+    """The newest record of a class; for a counter, the newest in which it rose as it leaks, else that in which most.
 
-    A collection may have come between, or the visits of the phase that makes it rise were only counted.
+    A collection may have come between, or the visits of the phase that makes it rise were only counted, or something
+    filled up beside it.  One of a few generations, as there is at the end, says less than one of as many as it takes.
     """
     own = [record for record in records if record.subject == key]
     if not own or key.startswith(FOLLOWED):
         return own[-1] if own else None
     rises = [(sum(n for n, _ in one.phases.values()) / max(1, one.after), one) for one in own]
-    rose = [one for rise, one in rises if rise >= SHOWN * slope]
-    return rose[-1] if rose else max(rises, key=lambda pair: pair[0])[1]
+    rose = [pair for pair in rises if pair[0] >= SHOWN * slope]
+    fitting = [pair for pair in rose if slope <= FITTING * pair[0] <= FITTING**2 * slope] or rose
+    whole = [pair for pair in fitting if pair[1].after >= FOLLOWED_ENOUGH] or fitting
+    return whole[-1][1] if whole else max(rises, key=lambda pair: pair[0])[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from phaseprof.analysis.compare_series import Side, interval_changes
 from phaseprof.analysis.counters import phase_changes
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.analysis.imports import import_files
-from phaseprof.analysis.intervals import between_points
+from phaseprof.analysis.intervals import between_points, rises_only_with
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import load_run
@@ -106,3 +107,22 @@ def test_imported_healthy_runs_have_no_leak(tmp_path: Path, trace: str) -> None:
     import_files([TRACES / f"{trace}.csv.gz"], tmp_path / "run")
 
     assert not [f for f in find_leaks(load_run(tmp_path / "run").main) if f.verdict == "leak"]
+
+
+@pytest.mark.parametrize(
+    ("rises_in", "visits", "found"),
+    [
+        ({3, 7, 11, 15}, {"train": range(16), "consolidate": (3, 7, 11, 15)}, {"consolidate"}),
+        ({3, 7, 11, 15}, {"consolidate": (3, 7, 11, 15), "sleep": (3, 7, 11, 15)}, {"consolidate", "sleep"}),
+        ({3, 7, 11, 15}, {"consolidate": (3, 7, 11)}, set()),  # one rise came without it
+        ({3, 7, 11, 15}, {"consolidate": range(1, 16, 2)}, set()),  # it came without a rise
+        ({3, 7}, {"consolidate": (3, 7)}, set()),  # twice may be chance
+        (set(range(16)), {"train": range(16)}, set()),
+    ],
+)
+def test_what_rises_in_some_generations_is_made_by_the_phase_that_comes_in_those(
+    rises_in: set[int], visits: dict[str, Sequence[int]], found: set[str]
+) -> None:
+    steps = {g: 1000.0 if g in rises_in else 3.0 for g in range(16)}
+
+    assert rises_only_with(steps, visits) == found

@@ -134,15 +134,25 @@ def test_a_counter_that_rose_in_no_phase_has_none() -> None:
 
 @pytest.mark.parametrize(
     ("rollout", "train", "phase"),
-    [(9.0, 6.0, "train"), (9.0, -40.0, "rollout"), (9.0, 1.4, "rollout"), (9.0, 1.6, "train"), (1.4, 0.3, "rollout")],
-)
+    [
+        (9.0, 6.0, "train"), (9.0, -40.0, "rollout"), (9.0, 1.6, "rollout"), (20.0, 1.4, "rollout"),
+        (20.0, 1.6, "train"), (1.4, 0.3, "rollout"),
+    ],
+)  # fmt: skip
 def test_a_counter_is_told_by_the_newest_turns_in_which_it_rose_else_by_those_in_which_it_rose_most(
     rollout: float, train: float, phase: str
 ) -> None:
-    """A quarter of the rise will do: 1.5 threads in three generations of 2 each."""
+    """About the rise, else a quarter of it will do: 1.5 threads in three generations of 2 each."""
     seen = [born("threads", 3, rollout=rollout, train=0.0), born("threads", 3, rollout=0.0, train=train)]
 
     assert find_symptoms(record({"threads": rising(2)}, seen))["threads"].phase() == phase
+
+
+def test_three_generations_say_more_than_one_at_the_end() -> None:
+    """Both come to what leaks."""
+    seen = [born("threads", 3, rollout=6.0), born("threads", 1, train=2.0)]
+
+    assert find_symptoms(record({"threads": rising(2)}, seen))["threads"].phase() == "rollout"
 
 
 def test_a_counter_at_rest_that_was_followed_has_the_phase_that_adds_least() -> None:

@@ -201,6 +201,19 @@ def test_a_counter_is_charged_by_its_changes(bench: Bench) -> None:
     assert bench.escalation.open == {}
 
 
+def test_a_counter_is_followed_until_it_has_risen(bench: Bench) -> None:
+    """What comes in every sixth generation did not come in the first three."""
+    counter = [100.0]
+    one = Investigation("descriptors", "descriptors", 0, counter=lambda: counter[0], rate=0.5)
+    bench.escalation.start(one)
+    for turn in range(7):
+        assert bench.of(fmt.Births) == []
+        bench.turn(("open", (lambda: counter.__setitem__(0, 103.0)) if turn == 6 else nothing), ("other", nothing))
+
+    (births,) = bench.of(fmt.Births)
+    assert births.phases == {"open": [3.0, 0.0]}  # type: ignore[attr-defined]
+
+
 def test_a_counter_that_cannot_be_read_is_not_guessed(bench: Bench) -> None:
     bench.escalation.start(Investigation("descriptors", "descriptors", 0, counter=lambda: None))
 
