@@ -151,10 +151,14 @@ class Memory:
         """The counter that tells the phase: that which was added up, where it rose with the one that was judged."""
         return self.symptom if self.symptom.key in self.units else symptoms[next(iter(self.units))]
 
-    @property
-    def most_of_a_place(self) -> float:
-        """Bytes a generation that a place may bring: two looks may stand at different heights of a sawtooth cycle."""
-        return WITH_CYCLE * self.rate if self.symptom.judgement.shape == "sawtooth" else math.inf
+    def most_of_a_place(self, at: int) -> float:
+        """Bytes a generation that a place may bring, by a look in a generation.
+
+        Two looks may stand at different heights of a sawtooth cycle, and one in a generation that never ended meets
+        what that one had just made.
+        """
+        is_open = at > self.symptom.evidence.generations[-1]
+        return WITH_CYCLE * self.rate if is_open or self.symptom.judgement.shape == "sawtooth" else math.inf
 
     def grown(self, until: int) -> float:
         """Bytes that it leaked from its beginning to a generation."""
@@ -336,7 +340,7 @@ def explain(
     turns = told.g - told.since
     every = [
         _no_more_than_lies_there(process, told, share) for share in shares(told, _item_bytes(process))
-        if share.bytes_slope <= min(most, memory.most_of_a_place) and not share.is_new_name(turns)
+        if share.bytes_slope <= min(most, memory.most_of_a_place(told.g)) and not share.is_new_name(turns)
     ]  # fmt: skip
     every = _with_their_storages(every)
     graphs = [share for share in every if share.kind == "autograd graph"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mmap
 import os
 import signal
+import sys
 import threading
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -118,10 +119,19 @@ class LastLook:
 
     def left_generation(self, error: BaseException) -> None:
         """A generation failed, or a phase where none is declared: look if memory has run out, while its frames live."""
+        if self._failed[0] != id(error):
+            self._failed = (id(error), "")
         if self._is_asked and not self._was_out and is_out_of_memory(type(error)):
             self._was_out = True
-            phase = self._failed[1] if self._failed[0] == id(error) else ""
-            self._look(type_name(type(error)), phase, ending=True, dumps=not issubclass(type(error), MemoryError))
+            is_of_device = not issubclass(type(error), MemoryError)
+            self._look(type_name(type(error)), self._failed[1], ending=True, dumps=is_of_device)
+
+    def _tell_what_ended_it(self) -> None:
+        """Record the exception that left a generation, and after it the program: the interpreter keeps it then."""
+        error, (failed, phase) = getattr(sys, "last_value", None), self._failed
+        if self._is_asked and not self._was_out and error is not None and failed == id(error):
+            of, cause = self._of, type_name(type(error))
+            of.recorder.add(fmt.Dying(of.recorder.now(), of.ordinal, cause, phase, True, self._read_limits()))
 
     def _read_limits(self) -> dict[str, float]:
         """The limits and what is left of them, named as they are recorded.  Cost: 50 µs, and 30 a device."""
@@ -182,7 +192,8 @@ class LastLook:
                     self._before[number] = signal.signal(number, self._handle)
 
     def end(self) -> None:
-        """Handle no more signals, where nobody else has taken them since."""
+        """Say what has ended the program, if anything; handle no more signals, where nobody has taken them since."""
+        self._tell_what_ended_it()
         before, self._before, self._is_asked = self._before, {}, False
         self._give_up_reserve()
         if threading.current_thread() is threading.main_thread():

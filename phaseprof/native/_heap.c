@@ -2175,6 +2175,8 @@ is_own_frame(PyFrameObject *frame, PyObject *folders)
     return is_own;
 }
 
+#define FAILED_AT_MOST 1000
+
 typedef struct {
     Objects program, own; /* each thread's frames from the outermost on; what is put here is referred to */
 } Frames;
@@ -2196,7 +2198,26 @@ list_frames_of(Frames *frames, PyThreadState *thread, PyObject *folders)
     return 0;
 }
 
-/* List the frames of all threads, the oldest thread first.  No collection may begin, since frames are made. */
+/* List the frames that the interpreter keeps of an exception which ended the program. */
+static int
+list_frames_of_failure(Frames *frames, PyObject *folders)
+{
+    PyObject *traceback = PySys_GetObject("last_traceback");
+    for (int n = 0; traceback != NULL && PyTraceBack_Check(traceback) && n < FAILED_AT_MOST; n++) {
+        PyFrameObject *frame = ((PyTracebackObject *)traceback)->tb_frame;
+        Objects *objects = is_own_frame(frame, folders) ? &frames->own : &frames->program;
+        Py_INCREF(frame);
+        if (put_object(objects, (PyObject *)frame) < 0) {
+            Py_DECREF(frame);
+            return -1;
+        }
+        traceback = (PyObject *)((PyTracebackObject *)traceback)->tb_next;
+    }
+    return 0;
+}
+
+/* List the frames of all threads, the oldest thread first, and those of a failure.  No collection may begin, since
+   frames are made. */
 static int
 list_frames(Frames *frames, PyObject *folders)
 {
@@ -2217,7 +2238,7 @@ list_frames(Frames *frames, PyObject *folders)
         failed = list_frames_of(frames, threads[i], folders) < 0;
     }
     free(threads);
-    return failed ? -1 : 0;
+    return failed ? -1 : list_frames_of_failure(frames, folders);
 }
 
 static void

@@ -13,6 +13,7 @@ from phaseprof.native.kinds import mixed, text_hash
 from phaseprof.native.table import FRAME, MODULE, NAMED, Root
 from phaseprof.probes import own
 from phaseprof.probes.libraries import installed_packages
+from phaseprof.probes.locals import frames_of_failure
 
 _MAIN = "__main__"
 # A program has a few thousand modules, and each would cost some microseconds in every walk.
@@ -68,6 +69,10 @@ def find_starts(roots: Mapping[str, object] | None, *, libraries: bool = True) -
         packages = installed_packages()
         program, last = _ranked_modules(packages)
         put_off = [identity for start in last for identity in (id(start.obj), id(_namespace_of(start.obj)))]
+        failed = frames_of_failure()
+        frames += [frame for frame in failed if not own.is_own_frame(frame)]
+        skip += map(id, filter(own.is_own_frame, failed))
+        failed.clear()
         groups = [program, *([Start(Root(FRAME, _frame_name(frame)), frame)] for frame in frames)]
     else:
         groups = [[Start(Root(NAMED, name), obj) for name, obj in roots.items()]]

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import cache, partial
 from itertools import chain, compress, repeat
 from operator import add, attrgetter, is_not
-from types import AsyncGeneratorType, CellType, CodeType, CoroutineType, FrameType, GeneratorType
+from types import AsyncGeneratorType, CellType, CodeType, CoroutineType, FrameType, GeneratorType, TracebackType
 
 from phaseprof.native.extension import extension
 from phaseprof.probes.uninterrupted import in_one_call
@@ -24,6 +24,7 @@ _WORD = 8
 # Include/internal/pycore_frame.h of 3.11: the data of a frame object, and in it the code object and the first local.
 _CODE_IN_FRAME = 32
 _DATA_IN_FRAME, _CODE_IN_DATA, _LOCALS_IN_DATA = 24, 32, 72
+_MOST_FRAMES = 1000
 _value = attrgetter("value")
 # What keeps the locals of a function that is not running: where each has its frame.
 GENERATORS = {
@@ -31,6 +32,19 @@ GENERATORS = {
     CoroutineType: CoroutineType.cr_frame.__get__,
     AsyncGeneratorType: AsyncGeneratorType.ag_frame.__get__,
 }
+
+
+def frames_of_failure() -> list[FrameType]:
+    """Return the frames, outermost first, that an exception has left which ended the program; the caller drops them.
+
+    The interpreter keeps them in ``sys``.  What they hold is what they would hold if they still ran.
+    """
+    frames: list[FrameType] = []
+    at = getattr(sys, "last_traceback", None)
+    while type(at) is TracebackType and len(frames) < _MOST_FRAMES:
+        frames.append(at.tb_frame)
+        at = at.tb_next
+    return frames
 
 
 def frame_of(suspended: object) -> FrameType | None:

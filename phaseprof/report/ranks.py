@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 import psutil
 
 from phaseprof.analysis.deaths import death_of
-from phaseprof.analysis.paths import places_of
+from phaseprof.analysis.paths import place_of_growth, places_of
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import Finding
@@ -72,7 +72,7 @@ def _what_grew(process: ProcessRun, findings: Sequence[Finding]) -> str:
     """The first leak in a few words; without one, the place where most lay, or came, by the last look."""
     leak, told = next((f for f in findings if f.verdict == "leak"), None), process.places
     if leak is not None:
-        where = _name_of(leak.holder)
+        where = place_of_growth(leak.holder)
         return f"{leak.subject or leak.kind}{f' in {where}' if where else ''} leaked"
     row = told.rows[0] if told is not None and told.rows else None
     if told is None or row is None or row.bytes <= 0 or not _name_of(row.steps):
@@ -96,8 +96,13 @@ def _is_running(header: fmt.Header | None) -> bool:
 
 
 def died(rows: Sequence[RankRow]) -> list[RankRow]:
-    """Return the processes that did not reach their end, those first of which it is known why."""
-    return sorted((row for row in rows if row.death), key=lambda row: not row.has_cause)
+    """Return the processes that did not reach their end, those first of which it is known why.
+
+    Where its rank does not tell which one died, as of a forked child, its number is said.
+    """
+    by_pid = len(rows) > 1 and not _have_ranks(rows)
+    dead = [replace(row, death=f"process {row.pid}, {row.death}") if by_pid else row for row in rows if row.death]
+    return sorted(dead, key=lambda row: not row.has_cause)
 
 
 def death_lines(rows: Sequence[RankRow], style: Style) -> list[str]:

@@ -17,6 +17,7 @@ import pytest
 
 from phaseprof import Profiler, load
 from phaseprof.analysis.deaths import death_of
+from phaseprof.analysis.findings import find_leaks
 from phaseprof.analysis.snapshots.files import read_folder
 from phaseprof.live import dying
 from phaseprof.recording import format as fmt
@@ -180,7 +181,8 @@ WAYS = {
     "a segmentation fault": ended("import ctypes; ctypes.string_at(0)", -signal.SIGSEGV),
     "`abort()` of a library": ended("os.abort()", -signal.SIGABRT),
     "`os._exit`": ended("os._exit(3)", 3),
-    "an exception, `sys.exit`, Ctrl-C": ended("os.kill(os.getpid(), signal.SIGINT)", -signal.SIGINT),
+    "another exception that leaves a generation, Ctrl-C too": ended("raise ValueError('a bad loss')", 1),
+    "`sys.exit`": ended("sys.exit(4)", 4),
 }
 
 
@@ -298,6 +300,36 @@ def test_a_program_that_goes_on_after_it_ran_out_did_not_die(tmp_path: Path) -> 
     main = load(tmp_path).main
     assert [(one.g, one.cause) for one in main.dying] == [(1, "MemoryError")]
     assert death_of(main) is None
+
+
+def test_ctrl_c_is_told_with_its_phase(tmp_path: Path) -> None:
+    run(tmp_path, "os.kill(os.getpid(), signal.SIGINT); time.sleep(9)")
+
+    assert text_of(tmp_path).startswith("Died:     ended by KeyboardInterrupt at generation 120 in train, with ")
+
+
+def test_what_leaks_is_named_after_an_exception(tmp_path: Path) -> None:
+    """The interpreter keeps the functions that failed, and what their locals hold is told as if they still ran."""
+    script = f"""
+        import phaseprof as pp
+        class Env:
+            def __init__(self): self.prices = [float(tick) for tick in range(3_000)]
+        def main():
+            used = []
+            for number in range(20):
+                with pp.generation(number), pp.profile_phase("train"):
+                    used += [Env() for _ in range(4)]
+                    if number == 19:
+                        spike = bytearray(60 << 20)
+                        raise ValueError("a bad loss")
+        pp.configure(run={str(tmp_path)!r}, budget=None)
+        main()
+        """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, check=False)
+
+    (finding,) = [one for one in find_leaks(load(tmp_path).main) if one.verdict == "leak"]
+    assert (finding.subject, finding.phase) == ("Env", "train")
+    assert finding.holder[0].startswith("<string> main() local used"), finding.holder
 
 
 def test_other_exceptions_are_no_reason_to_look(tmp_path: Path) -> None:

@@ -304,6 +304,16 @@ def test_objects_that_the_collector_has_frozen() -> None:
     assert compared_after(code) == "True []\n"
 
 
+def test_an_exception_that_ended_the_program() -> None:
+    code = (
+        "import sys\ndef fail(n):\n    kept = [[i] for i in range(999)]\n    fail(n - 1) if n else 1 / 0\n"
+        "try: fail(5)\nexcept ZeroDivisionError as error:\n"
+        "    sys.last_value, sys.last_traceback = error, error.__traceback__\n"
+    )
+
+    assert compared_after(code) == "True []\n"
+
+
 def test_a_collector_that_is_off() -> None:
     assert (
         compared_after("import gc\ngc.disable()\nrings = [[i] for i in range(9)]\nrings.append(rings)") == "True []\n"

@@ -334,6 +334,22 @@ class TestSuspended:
         assert text.endswith("local batch Item")
 
 
+    def test_functions_that_ended_the_program_are_told_as_running(self, monkeypatch):
+        def fail():
+            batch = Item()
+            raise ValueError(weakref.ref(batch))
+
+        try:
+            fail()
+        except ValueError as error:
+            monkeypatch.setattr(sys, "last_value", error, raising=False)
+            monkeypatch.setattr(sys, "last_traceback", error.__traceback__, raising=False)
+        path = path_of(sys.last_value.args[0])
+
+        assert path.root == "local of a running function"
+        assert str(path).startswith("test_holders.py ") and str(path).endswith("fail() local batch Item")
+
+
 class TestRunningFunctionsAndThreads:
     def test_local_of_another_thread(self):
         ready, done, made = threading.Event(), threading.Event(), []

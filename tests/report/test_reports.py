@@ -652,6 +652,15 @@ def test_a_run_that_was_killed_says_so_first() -> None:
     assert text.startswith("Died:     ended without a word")
 
 
+def test_of_a_forked_child_that_died_the_process_is_said() -> None:
+    parent = recorded(fmt.Header(1, "0.1.0", 100, 0.0, 0, 4096), *metrics("rss_bytes", [GIB]), fmt.End(9, "closed"))
+    child = recorded(fmt.Header(1, "0.1.0", 101, 0.0, 0, 4096), *metrics("rss_bytes", [GIB]))
+
+    text = build.build_report(Run(None, [parent, child]), [[], []]).render(Style())
+
+    assert text.startswith("Died:     process 101, ended without a word")
+
+
 @pytest.mark.parametrize(
     "label", ["x" * 10_000, "<script>alert(1)</script>", "a\nb\x1b[2J\u202e", "🚀" * 50, "é" * 90, ""]
 )

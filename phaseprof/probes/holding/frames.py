@@ -8,7 +8,7 @@ from pathlib import PurePath
 from types import CodeType, FrameType
 
 from phaseprof.probes.holding.reading import is_our_code
-from phaseprof.probes.locals import local_values
+from phaseprof.probes.locals import frames_of_failure, local_values
 
 
 @dataclass
@@ -48,19 +48,24 @@ def local_name(frame: FrameType, target: object) -> str | None:
 
 
 def running_frames() -> list[RunningFrame]:
-    """Read every frame of every thread, by ids only: no local is held when this returns.
+    """Read every frame of every thread, and of an exception that ended the program, by ids only.
 
-    Cost: about 3 us a frame. A thread may go on running meanwhile; a name read here can be out of date by then.
+    No local is held when this returns.  Cost: about 3 us a frame. A thread may go on running meanwhile; a name read
+    here can be out of date by then.
     """
-    found = []
+    found: list[RunningFrame] = []
+    failed: list[FrameType] = []
     current = sys._current_frames()
     try:
         # Never in a local: this function's own frame is among them, and a frame that holds itself is a cycle, which
         # keeps every caller and its locals until the next full collection.
         while current:
             found += _chain(current.popitem()[1])
+        failed += frames_of_failure()
+        found += map(_read, failed)
     finally:
         current.clear()
+        failed.clear()
     return found
 
 
