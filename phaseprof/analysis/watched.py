@@ -65,7 +65,7 @@ def _finding(process: ProcessRun, symptom: Symptom, symptoms: Mapping[str, Sympt
         verdict, kind, symptom.phase() or counted_phase(symptoms), subject, holder, metric=symptom.key,
         slope=judgement.slope, slope_unit="objects/generation", slope_low=judgement.slope_low,
         slope_high=judgement.slope_high, bytes_slope=rate if is_weighed else 0.0, **_began_by(process, symptom),
-        confidence=judgement.confidence, eta_s=horizon.seconds_left(rate) if verdict in ("leak", "growing") else None,
+        confidence=judgement.confidence, eta_s=horizon.seconds_left(rate) if verdict == "leak" else None,
         advice=advice, evidence=(symptom.evidence,),
     )  # fmt: skip
     return replace(finding, summary=summarise(finding, rate) + _bound_text(symptom))

@@ -15,7 +15,7 @@ from typing import NoReturn, Protocol, TypeVar, Union, cast
 
 from phaseprof.errors import UsageError
 from phaseprof.interrupts import raise_the_programs
-from phaseprof.live.arguments import check_index, check_items, check_label, item_count, shown
+from phaseprof.live.arguments import check_index, check_items, check_label, item_count
 from phaseprof.live.dying import LastLook
 from phaseprof.live.origin import defined_at
 from phaseprof.live.visits import Visit, Visited
@@ -163,8 +163,7 @@ class PhaseScope(_PlainWith):
         if not callable(function) or is_a(function, type):
             on_class = is_a(function, type)
             where = "on the methods of the class" if on_class else "under @property and the like, right above def"
-            kind = "class" if on_class else type(function).__name__
-            given = f"{kind} {shown(function)}"
+            given = f"class {function.__name__}" if on_class else f"a {type(function).__name__}"
             raise UsageError(f"profile_phase decorates a function or method (got {given}); put it {where}")
         name = self._name or getattr(function, "__qualname__", type(function).__name__).replace("<locals>.", "")
         label = self._to.visited(name, "phase")

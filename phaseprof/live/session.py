@@ -60,7 +60,7 @@ class Session:
         self.settings = settings
         self.enabled = settings.enabled
         self.watches = WatchList()
-        self.tracked = TrackList()
+        self.tracked = TrackList(self.warn)
         self.clock = clock
         self.on_report: Callable[[], None] | None = None
         self.hooks = Hooks(self.warn)

@@ -19,6 +19,7 @@ class TrackedSizes:
     def __init__(self, tracked: TrackList, note: Callable[[str], None]) -> None:
         self._tracked = tracked
         self._note = note
+        self._sized: set[str] = set()
         self._noted: set[str] = set()
         self._sizing: sizes.Sizing | None = None
 
@@ -52,7 +53,11 @@ class TrackedSizes:
 
     def _figures(self, readings: sizes.DeepSizes, why_cut: str) -> dict[str, float]:
         for name, why in self._tracked.gone.items():
-            self._note_once(name, f"tracked name {name!r} is gone: {why}")
+            if name in self._sized:
+                self._note_once(name, f"tracked name {name!r} is gone: {why}")
+            else:
+                self._tracked.warn(f"tracked name {name!r} has no size so far: {why}")
+        self._sized.update(readings.names)
         figures = {}
         for name, size in readings.names.items():
             if size.truncated:

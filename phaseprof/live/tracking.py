@@ -18,8 +18,15 @@ _GONE = object()
 
 @dataclass
 class TrackList:
-    """What ``track`` was told, by name; nothing in here keeps a tracked object alive."""
+    """What ``track`` was told, by name; nothing in here keeps a tracked object alive.
 
+    Attributes:
+        warn: tells the user, once, of a name that was never there: it may be misspelt.
+        getters: what is asked for each.
+        gone: the names that could not be asked for, and why.
+    """
+
+    warn: Callable[[str], None]
     getters: dict[str, Getter] = field(default_factory=dict)
     gone: dict[str, str] = field(default_factory=dict)
 

@@ -121,10 +121,12 @@ def _watched(process: ProcessRun, watch: fmt.Watch, names: Generations) -> Watch
     if now is None and broken:
         now = broken[-1].found
     seen = [n for n in (low, high, *(v.found for v in broken)) if n is not None]
-    first = broken[0] if broken else None
+    is_broken = now is not None and not is_within(now, watch.low, watch.high)
+    # One that held again in between is broken since it broke anew.
+    first = next((v for v in broken if not is_broken or v.since == broken[-1].since), None)
     return WatchedCount(
         watch.name, watch.low, watch.high, now, min(seen, default=None), max(seen, default=None),
-        is_broken=now is not None and not is_within(now, watch.low, watch.high),
+        is_broken=is_broken,
         broken_since=None if first is None else names.name(first.since if first.since >= 0 else first.g),
         phase="" if first is None else first.phase,
         counted_in=None if newest is None or newest >= count_generations(process) - 1 else names.name(newest),

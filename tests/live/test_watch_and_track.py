@@ -337,15 +337,32 @@ def test_a_getter_that_raises_is_gone_not_a_crash(make: Make, recorded: Read) ->
     profiler.track("broken", lambda: 1 / 0)
     profiler.track("buffer", buffer)
 
-    turns(profiler, 2)
+    with pytest.warns(PhaseprofWarning, match="ZeroDivisionError"):
+        turns(profiler, 2)
 
     series = recorded(profiler).series
     assert (END, "tracked/broken") not in series
     assert series[END, "tracked/buffer"].generations == [0, 1]
 
 
+def test_a_name_that_was_never_there_is_warned_of_and_one_that_went_is_not(make: Make) -> None:
+    profiler = make(budget=None)
+    buffer = Buffer(10)
+    profiler.track("misspelt", lambda: buffer.dta)  # type: ignore[attr-defined]
+    with pytest.warns(PhaseprofWarning, match="tracked name 'misspelt' has no size so far: .* AttributeError") as told:
+        turns(profiler, 2)
+    assert len(told) == 1
+
+    profiler.track("buffer", buffer)
+    turns(profiler, 1)
+    del buffer.data, buffer
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        turns(profiler, 1)
+
+
 def test_gone_says_why_and_comes_back() -> None:
-    tracked = TrackList()
+    tracked = TrackList(warnings.warn)
     answers: list[object] = []
     tracked.add("late", lambda: answers[0])
 
@@ -359,7 +376,7 @@ def test_gone_says_why_and_comes_back() -> None:
 
 @pytest.mark.parametrize("how", ["object", "bound method"])
 def test_what_is_tracked_may_die(how: str) -> None:
-    tracked = TrackList()
+    tracked = TrackList(warnings.warn)
     buffer = Buffer(10)
     tracked.add("buffer", buffer if how == "object" else buffer.items)
     assert list(tracked.collect()) == ["buffer"]
@@ -373,13 +390,13 @@ def test_what_is_tracked_may_die(how: str) -> None:
 @pytest.mark.parametrize("target", [[1], {}, (1,), 3, None])
 def test_what_cannot_be_held_weakly_needs_a_getter(target: object) -> None:
     with pytest.raises(UsageError, match="give a getter"):
-        TrackList().add("name", target)
+        TrackList(warnings.warn).add("name", target)
 
 
 @pytest.mark.parametrize("name", ["", 3, None])
 def test_a_track_needs_a_name(name: object) -> None:
     with pytest.raises(UsageError, match="tracked name must be a non-empty string"):
-        TrackList().add(name, Buffer(1))  # type: ignore[arg-type]
+        TrackList(warnings.warn).add(name, Buffer(1))  # type: ignore[arg-type]
 
 
 def test_our_warnings_do_not_stop_a_run_that_makes_warnings_errors(profiler: Profiler) -> None:

@@ -243,6 +243,15 @@ def test_an_expectation_that_holds_again_says_when_it_was_broken() -> None:
     assert (row.now, row.lowest, row.highest, row.is_broken, row.broken_since) == (2, 2, 5, False, "1")
 
 
+def test_a_count_that_held_in_between_is_broken_since_it_broke_anew() -> None:
+    broken = [fmt.Violation(g, g, "Env", n, 2, 2, "train", since) for g, n, since in [(1, 5, 1), (4, 3, 4), (5, 4, 4)]]
+    process = recorded(fmt.Watch("Env", 2, 2), *metrics("watched/Env", [2, 5, 2, 2, 3, 4]), *broken)
+
+    (row,) = build.build_counts(process).rows
+
+    assert (row.now, row.is_broken, row.broken_since) == (4, True, "4")
+
+
 def test_a_class_that_never_appeared_is_not_counted_as_zero() -> None:
     process = recorded(fmt.Watch("Env", 2, 2))
 
