@@ -183,8 +183,15 @@ def _may_have_ended_unseen(x: Floats, y: Floats) -> bool:
     lately = min(int(np.searchsorted(x, x[first - 1] - gap)), first - 2)
     before = _rate(x[lately:first], y[lately:first])
     if first == len(x) - 1:
-        return _rate(x[first - 1 :], y[first - 1 :]) < SLOWER * before
+        least = SLOWER if _is_regular(x[:first], y[:first]) else DECAYED
+        return _rate(x[first - 1 :], y[first - 1 :]) < least * before
     return _rate(x[first:], y[first:]) < DECAYED * before
+
+
+def _is_regular(x: Floats, y: Floats) -> bool:
+    """Whether the last readings rose at about one pace, so that a slower one is no chance."""
+    rates = np.diff(y[-LEAST:]) / np.diff(x[-LEAST:])
+    return bool(rates.max() <= 2 * rates.min())
 
 
 def _is_clockwork(x: Floats, y: Floats, rises: NDArray[np.intp]) -> bool:
