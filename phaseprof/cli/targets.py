@@ -40,15 +40,15 @@ class Target:
         return f"{self.option} {self.module}:{'.'.join(self.path)}"
 
 
-def parse_target(option: str, text: str) -> Target:
-    """Read ``[label=]pkg.mod:Class.method``.
+def parse_target(option: str, text: str, form: str = "pkg.mod:Class.method or pkg.mod:function") -> Target:
+    """Read ``[label=]pkg.mod:Class.method``, or what else has that ``form``.
 
     Raises:
         UsageError: the text is not of that form.
     """
     match = _TARGET.match(text.strip())
     if match is None:
-        raise UsageError(f"{option} must be pkg.mod:Class.method or pkg.mod:function (got {text!r})")
+        raise UsageError(f"{option} must be {form} (got {text!r})")
     label = (match["label"] or match["path"]).strip()
     return Target(option, match["module"], tuple(match["path"].split(".")), label)
 
@@ -69,7 +69,7 @@ def parse_watch(option: str, text: str) -> Target:
         if low > high:
             raise UsageError(f"{option} needs a range from the smaller to the larger count (got {text!r})")
         expected = (low, high) if match[2] else low
-    target = parse_target(option, name)
+    target = parse_target(option, name, "pkg.mod:Class")
     return Target(option, target.module, target.path, target.path[-1], expected)
 
 
@@ -79,9 +79,10 @@ def parse_track(option: str, text: str) -> Target:
     Raises:
         UsageError: the text is not of that form, or has no name.
     """
+    form = "name=pkg.mod:object.attribute"
     if "=" not in text:
-        raise UsageError(f"{option} must be name=pkg.mod:object.attribute (got {text!r})")
-    return parse_target(option, text)
+        raise UsageError(f"{option} must be {form} (got {text!r})")
+    return parse_target(option, text, form)
 
 
 def nearest(wrong: str, known: Iterable[str]) -> str:

@@ -406,6 +406,8 @@ def test_names_of_the_script_are_followed_into_blocks_and_imports(tmp_path: Path
         (["--phase", "math:sqrrt"], "did you mean 'sqrt'?"),
         (["--phase", "library.Trainer.evaluate"], "must be pkg.mod:Class.method"),
         (["--watch", "library:Env=two"], "must be pkg.mod:Class=2"),
+        (["--watch", "Env"], "must be pkg.mod:Class (got 'Env')"),
+        (["--track", "replay=agent"], "must be name=pkg.mod:object.attribute (got"),
         (["--watch", "library:Env=17-16"], "smaller to the larger"),
         (["--track", "library:Trainer.kept"], "must be name=pkg.mod:object.attribute"),
         (["--budget", "3"], ": --budget must"),
