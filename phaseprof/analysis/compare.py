@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from phaseprof.analysis.compare_series import Aligned, Floats, Side, align, interval_changes
+from phaseprof.analysis.repairs import Repair
 from phaseprof.errors import UsageError
 from phaseprof.recording.reader import Run
 from phaseprof.records import Verdict
@@ -112,6 +113,7 @@ class Comparison:
         phases: change per generation within each phase, for the headline's metric.
         also_differ: what else differs between the runs' headers.
         notes: what a reader must know, such as ranks that were not compared.
+        leaks: what became in each later run of the leaks of the first.
     """
 
     names: tuple[str, ...]
@@ -123,6 +125,7 @@ class Comparison:
     phases: tuple[Row, ...]
     also_differ: tuple[str, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    leaks: tuple[Repair, ...] = ()
 
     @property
     def is_too_short(self) -> bool:

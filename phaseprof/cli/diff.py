@@ -6,6 +6,7 @@ import argparse
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,9 @@ from phaseprof.analysis.compare import Comparison, compare
 from phaseprof.analysis.compare_series import process_of
 from phaseprof.analysis.compare_snapshots import compare_snapshots
 from phaseprof.analysis.experiment import judge_experiment
+from phaseprof.analysis.repairs import repairs
 from phaseprof.analysis.snapshots.files import holds_snapshots, read_folder
-from phaseprof.cli.judged import read_run
+from phaseprof.cli.judged import judge_process, read_run
 from phaseprof.cli.output import complain, emit
 from phaseprof.errors import UsageError
 from phaseprof.report.compare_text import compare_sentence, compare_text, experiment_sentence, experiment_text
@@ -114,7 +116,10 @@ def _compare(paths: Sequence[str], args: argparse.Namespace) -> tuple[Comparison
     """Compare runs, or folders of snapshots; return also a line for each file that could not be read."""
     are_snapshots = [holds_snapshots(Path(path)) for path in paths]
     if not any(are_snapshots):
-        return compare([read_run(path) for path in paths], paths, rank=args.rank), []
+        runs = [read_run(path) for path in paths]
+        comparison = compare(runs, paths, rank=args.rank)
+        processes = [process_of(run, path, args.rank) for run, path in zip(runs, paths, strict=True)]
+        return replace(comparison, leaks=repairs([(process, judge_process(process)) for process in processes])), []
     if not all(are_snapshots):
         other = paths[are_snapshots.index(False)]
         raise UsageError(

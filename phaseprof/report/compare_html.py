@@ -8,7 +8,14 @@ from pathlib import Path
 
 from phaseprof.analysis.compare import Comparison, Row
 from phaseprof.recording.model import ProcessRun
-from phaseprof.report.compare_text import compare_sentence, moved_rows, run_cells, short_names, slope_cells
+from phaseprof.report.compare_text import (
+    compare_sentence,
+    leak_texts,
+    moved_rows,
+    run_cells,
+    short_names,
+    slope_cells,
+)
 from phaseprof.report.flames import flames_between
 from phaseprof.report.page.charts import Chart, lines
 from phaseprof.report.page.document import banner, document, footer
@@ -75,12 +82,14 @@ class _ComparePart(Part):
         said = element("p", compare_sentence(comparison))
         also = bullet_list(comparison.also_differ) if comparison.also_differ else Html("")
         differs = join(element("h3", "They differ in"), also) if also else Html("")
+        fates = leak_texts(comparison)
+        leaks = join(element("h3", "Leaks, per generation"), bullet_list(fates)) if fates else Html("")
         if headline is None:
-            yield self._section("findings", "What the evidence supports", said, differs)
+            yield self._section("findings", "What the evidence supports", said, leaks, differs)
             return
         head, rows = run_cells(comparison, headline)
         whole = cut_table(_titles(head), rows[:MAX_ROWS], of=len(rows), noun="run", caption="Runs")
-        yield self._section("sides", "What the evidence supports", said, whole, differs)
+        yield self._section("sides", "What the evidence supports", said, whole, leaks, differs)
         yield self._section("trend", metric_words(headline.metric), self._figure(self._lines(headline)))
         first, last = self.processes[0], self.processes[-1]
         heaps = flame_chart(flames_between(first, last))

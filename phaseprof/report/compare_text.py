@@ -50,6 +50,7 @@ def _body(comparison: Comparison, experiment: Experiment | None = None) -> list[
     lines: list[str] = []
     if comparison.headline is not None:
         lines += ["", _run_table(comparison, comparison.headline, experiment)]
+        lines += _leak_lines(comparison)
         lines += _changed_table(comparison, comparison.headline)
         lines += _phase_table(comparison)
     if comparison.also_differ:
@@ -77,6 +78,30 @@ def run_cells(
         figures = [_rate(slope.slope, headline.metric), _interval(slope, headline.metric)]
         rows.append([name, *setting, str(slope.n), _verdict(slope), *figures, against])
     return head, rows
+
+
+def _leak_lines(comparison: Comparison) -> list[str]:
+    texts = [f"  {text}" for text in leak_texts(comparison)]
+    lines = [line for text in texts for line in textwrap.wrap(text, 80, subsequent_indent="    ")]
+    return ["", "Leaks, per generation:", *lines] if lines else []
+
+
+def leak_texts(comparison: Comparison) -> list[str]:
+    """Say what became of each leak of the first run, and which are new: ``trainer.used_envs: gone (...)``."""
+    names = short_names(comparison.names)
+    texts = []
+    for leak in comparison.leaks:
+        where = f" in {names[leak.run]}" if len(names) > 2 else ""
+        moved = f", now in {leak.moved_to}" if leak.moved_to else ""
+        rates = [(leak.before, names[0]), (leak.after, names[leak.run])]
+        told = ", ".join([leak.subject, *(f"{_growth(*rate)} in {name}" for rate, name in rates if rate is not None)])
+        texts.append(f"{leak.place}: {leak.fate}{moved}{where} ({told})")
+    return texts
+
+
+def _growth(value: float, unit: str) -> str:
+    what = unit.partition("/")[0]
+    return format_signed_bytes(value) if what == "bytes" else f"{value:+.3g} {what}"
 
 
 def _verdict(slope: Slope) -> str:
@@ -208,7 +233,7 @@ def _limits(comparison: Comparison) -> str:
     runs = "One run of each cannot show how runs vary among themselves"
     if comparison.also_differ:
         return f"{runs}, and where they differ in more than one thing, the evidence does not say which of them it was."
-    return f"{runs}, and the evidence does not say what holds the memory."
+    return f"{runs}." if comparison.leaks else f"{runs}, and the evidence does not say what holds the memory."
 
 
 def experiment_sentence(experiment: Experiment) -> str:
