@@ -10,11 +10,6 @@ from pathlib import Path
 from phaseprof.interrupts import raise_the_programs
 from phaseprof.live.origin import read_regular, repository_root
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 _MAX_BYTES = 1 << 20  # a hundred times a usual one
 
 
@@ -50,7 +45,12 @@ def read_project_table(folder: Path | None) -> ProjectTable:
 
 def _read_table(file: Path) -> ProjectTable | None:
     try:
-        tools = tomllib.loads(read_regular(file, _MAX_BYTES).decode()).get("tool")
+        text = read_regular(file, _MAX_BYTES).decode()
+        if sys.version_info >= (3, 11):
+            import tomllib
+        else:  # a package, which a program that is only observed need not have
+            import tomli as tomllib
+        tools = tomllib.loads(text).get("tool")
     except (OSError, ValueError, RecursionError) as error:
         raise_the_programs(error)
         return None

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,7 @@ from programs import PROFILED
 from phaseprof.attaching import target
 from phaseprof.attaching.target import Target, examine, refuse_without_rights
 from phaseprof.cli import main
-from phaseprof.cli.attach import Seen
+from phaseprof.cli.attach import _PACKAGES, Seen
 from phaseprof.errors import UsageError
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
@@ -115,6 +117,15 @@ def test_a_process_in_another_python(tmp_path: Path, version: str, advice: str) 
         process.kill()
 
     assert f"got {version}" in said and advice in said
+
+
+def test_a_program_needs_no_package_but_those_that_are_loaded_into_it() -> None:
+    declared = {re.split(r"[ <>=;\[]", line)[0] for line in requires("phaseprof") or () if "extra ==" not in line}
+    missing = declared - {*_PACKAGES}
+    assert missing
+    code = f"import sys; sys.modules.update(dict.fromkeys({sorted(missing)})); import phaseprof.attaching.inside"
+
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_process_that_ends_before_anything_is_recorded(
