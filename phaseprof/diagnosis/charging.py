@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from phaseprof.native.table import MODULE, OUTSIDE, UNREACHABLE, PlaceTable
+from phaseprof.native.table import FRAME, MODULE, OUTSIDE, UNREACHABLE, PlaceTable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -259,13 +259,24 @@ class _Rows:
         at = np.minimum(np.searchsorted(self._sorted, places), len(self._sorted) - 1)
         return np.where(self._sorted[at] == places, self._order[at], _NOWHERE)
 
+    def _are_chains(self) -> NDArray[np.bool_]:
+        """Return for each row whether it is a chain that hangs from one name: of a frame, or of a module.
+
+        A name refers to one object, so that what comes to its place beyond that hangs from the object before it.
+        Example: each handler of a signal is a closure over the one before.
+        """
+        namespaces = [place for place, root in self.after.roots.items() if root.kind in (FRAME, MODULE)]
+        is_named = _is_one_of(self.after.parent, namespaces)
+        found: NDArray[np.bool_] = is_named & (self.after.n_objects > 1) & (self.after.n_objects[self.parents] == 1)
+        return found
+
     def _homes(self) -> NDArray[np.int64]:
         import numpy as np
 
         itself = np.arange(len(self.parents))
         apart = [place for place, root in self.after.roots.items() if root.kind in _APART]
         is_apart = _is_one_of(self.after.parent, apart)
-        goes_up = (self.objects > 0) & (self.parents != _NOWHERE) & ~is_apart
+        goes_up = (self.objects > 0) & (self.parents != _NOWHERE) & ~is_apart & ~self._are_chains()
         homes = np.where(goes_up, self.parents, itself)
         while True:  # each time twice as far up
             further = homes[homes]

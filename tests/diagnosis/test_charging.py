@@ -194,3 +194,26 @@ def test_modules_of_the_program_that_pile_up_are_charged_together() -> None:
     assert grown.n_bytes == grown.direct[0].n_bytes > 800_000
     assert grown.inside[0].type_name == "str"
     assert alone == []  # one module is an import
+
+
+def test_a_chain_that_hangs_from_one_name_is_charged_to_the_name() -> None:
+    """Each handler is a closure over the one before, as a chain of signal handlers is."""
+    module = types.ModuleType("has_a_handler")
+    sys.modules["has_a_handler"] = module
+
+    def put_before(handler: object) -> Callable[[], object]:
+        state = np.zeros(20_000)
+        return lambda: (handler, state)
+
+    module.handler = put_before(put_before(None))  # type: ignore[attr-defined]
+    try:
+        before = Kept(read_places())
+        for _ in range(6):
+            module.handler = put_before(module.handler)  # type: ignore[attr-defined]
+        (grown,) = charge(before, read_places(), least_bytes=400_000, most=8)
+        steps = resolve([grown.place])[grown.place]
+    finally:
+        del sys.modules["has_a_handler"]
+
+    assert [step.name for step in steps][-1] == "handler"
+    assert [(part.type_name, part.n_objects) for part in grown.inside][:1] == [("numpy.ndarray", 6)]
