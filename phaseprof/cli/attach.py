@@ -9,6 +9,7 @@ import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from phaseprof._version import __version__
@@ -34,6 +35,8 @@ _POLL_S = 0.05
 # A main thread that has not begun after so long may sleep in the kernel; one that neither sleeps nor comes back to
 # Python for so long is left alone.
 _SLEEPS_S, _LEFT_ALONE_S = 1.0, 30.0
+# Of the process's command line, so much is shown.
+_COMMAND_CHARS = 60
 # For the last look, and for a thread that waits its turn in a program that computes.
 _LAST_S = 30.0
 _INTERRUPTED, _LONGER = "interrupted", "observe it for longer"
@@ -131,7 +134,7 @@ def _observe(target: Target, errand: Errand, seconds: float) -> Seen:
     stopped_s = inject(target, errand)
     stopped_s = max(stopped_s, _wait_until_it_begins(target, errand))
     began, why = time.monotonic(), ""
-    what = f"process {target.pid} ({target.command})"
+    what = f"process {target.pid} ({shorten(target.command, _COMMAND_CHARS, placeholder='...')})"
     complain(f"observing {what} for {format_duration(seconds)}; Ctrl-C ends that early")
     try:
         answer = _wait_until_it_ends(target, errand, seconds + _LAST_S)

@@ -154,7 +154,7 @@ def build_report(
 
 def _process_header(process: ProcessRun, death: str) -> ProcessHeader:
     h = process.header
-    notes = tuple(process.notes)
+    notes = tuple(dict.fromkeys(process.notes))  # one may be made at each look
     seconds = 0.0 if h is None else max(0.0, (process.last_ns - h.started_ns) / 1e9)
     ended = None if process.ended is None else process.ended.reason or "closed"
     counts = (seconds, count_generations(process), process.n_records, ended, death)

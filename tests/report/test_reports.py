@@ -661,6 +661,13 @@ def test_a_run_that_was_killed_says_so_first() -> None:
     assert text.startswith("Died:     ended without a word")
 
 
+def test_a_note_is_told_once() -> None:
+    header, note = fmt.Header(1, "0.1.0", 100, 0.0, 0, 4096), fmt.Note(0, "short")
+    process = recorded(header, *metrics("rss_bytes", [GIB]), note, note, note)
+
+    assert build.build_report(Run(None, [process]), [[]]).render(Style()).count("Note:     short") == 1
+
+
 def test_of_a_forked_child_that_died_the_process_is_said() -> None:
     parent = recorded(fmt.Header(1, "0.1.0", 100, 0.0, 0, 4096), *metrics("rss_bytes", [GIB]), fmt.End(9, "closed"))
     child = recorded(fmt.Header(1, "0.1.0", 101, 0.0, 0, 4096), *metrics("rss_bytes", [GIB]))
