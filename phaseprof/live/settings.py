@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
@@ -29,6 +28,10 @@ CONFIG_KEYS = {
 REPORT_EVERY = 100
 # How alike, 0 to 1 by ``difflib``, a name must be to be proposed, and to be taken for a slip where most are others'.
 NEAR, ALIKE = 0.6, 0.85
+# Seconds and megabytes that a setting may be: as nanoseconds and bytes they are to be whole numbers.
+MOST = 1e9
+# Settings of a file that are warned of one by one: what has more of them wrong is no file of settings.
+MOST_WARNED = 20
 
 
 @dataclass(frozen=True)
@@ -71,9 +74,9 @@ class Settings:
         for name in ("leak_threshold_mb", "track_every", "max_pause", "max_look", "min_generation_s"):
             _require(getattr(self, name) is not None, name, "be a number", None)
         for name in ("max_pause", "max_look", "leak_threshold_mb"):
-            _require(0 < getattr(self, name) < math.inf, name, "be > 0 and finite", getattr(self, name))
+            _require(0 < getattr(self, name) <= MOST, name, f"be > 0 and at most {MOST:g}", getattr(self, name))
         least = self.min_generation_s
-        _require(0 <= least < math.inf, "min_generation_s", "be >= 0", least)
+        _require(0 <= least <= MOST, "min_generation_s", f"be >= 0 and at most {MOST:g}", least)
         _require(self.budget is None or 0 < self.budget <= 1, "budget", "be in (0, 1] or None", self.budget)
         every = self.report_every
         _require(every is None or every > 0, "report_every", "be > 0 or None", every)
@@ -81,7 +84,7 @@ class Settings:
         sampled = self.sample_every_s
         _require(sampled is None or 0.001 <= sampled <= 86400, "sample_every_s", "be >= 0.001 or None", sampled)
         most = self.max_file_mb
-        _require(most is None or 0 < most < math.inf, "max_file_mb", "be > 0 or None", most)
+        _require(most is None or 0 < most <= MOST, "max_file_mb", f"be > 0 and at most {MOST:g}, or None", most)
         _require(self.run is None or self.run != "", "run", "name a folder, or be None", self.run)
         if not callable(self.on_violation):
             is_known = self.on_violation in ("report", "warn", "raise")
@@ -189,13 +192,19 @@ def _from_file(folder: Path | None) -> dict[str, object]:
     if found.problem:
         warn_user(f"{found.problem}; it is ignored")
     usable: dict[str, object] = {}
+    wrong: list[UsageError] = []
     for name, value in found.values.items():
         try:
             if name not in INSTRUCTIONS:
                 reject_unknown([name], NAMES, "setting")
                 usable[name] = _checked(name, value)
         except UsageError as error:
-            warn_user(f"ignored in {found.file} [tool.phaseprof]: {error}")
+            wrong.append(error)
+    where = f"ignored in {found.file} [tool.phaseprof]:"
+    for one in wrong[:MOST_WARNED]:
+        warn_user(f"{where} {one}")
+    if len(wrong) > MOST_WARNED:
+        warn_user(f"{where} {len(wrong) - MOST_WARNED:,} more")
     return usable
 
 
@@ -218,12 +227,17 @@ def _convert(name: str, value: object) -> object:
 
 def _fixed_folder(text: str) -> str:
     """Fix a folder now: the program may change its working folder, and fork afterwards; an address stays as it is."""
+    try:
+        is_name = b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:  # half of a character, as JSON and TOML can write it
+        is_name = False
+    _require(is_name, "run", "name a folder, with characters that a name can have", text)
     if is_address(text):
         return text
     try:
         return str(Path(text).absolute())
     except OSError as error:
-        raise UsageError(f"run must name a folder (got {text!r}; the working folder: {error.strerror})") from error
+        raise UsageError(f"run must name a folder (got {shown(text)}; the working folder: {error.strerror})") from error
 
 
 def _to_bool(name: str, value: object) -> bool:
