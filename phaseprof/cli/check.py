@@ -21,6 +21,7 @@ from phaseprof.cli.foreign import RUN_HELP
 from phaseprof.cli.judged import CLEAN, LEAK, WRONG_USE, JudgedRun, judge_run
 from phaseprof.cli.output import emit, emit_json
 from phaseprof.report.findings import LEAST_READINGS
+from phaseprof.report.ranks import several_runs
 from phaseprof.report.text import to_plain
 from phaseprof.report.words import plural
 
@@ -103,6 +104,7 @@ def told_lines(judged: JudgedRun, longer: str = "") -> list[str]:
     told = {finding.summary for found in judged.findings for finding in found}
     lines += [f"expectation: {broken}" for broken in judged.broken() if str(broken) not in told]
     lines += [f"watched name {name!r} was never found: {why}" for name, why in judged.missing()]
+    lines += filter(None, [several_runs(judged.ranks)])
     return [*lines, verdict_line(judged, longer)]
 
 

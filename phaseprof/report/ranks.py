@@ -31,7 +31,7 @@ class RankRow:
     """One process in the table over all: its newest and its largest memory, and what was found first.
 
     ``death`` says how and where it ended, in one sentence, if it did not reach its end, and is empty if it did or still
-    runs here; ``has_cause`` whether that tells why.
+    runs here; ``has_cause`` whether that tells why.  ``began_s`` and ``ended_s`` are Unix times, 0 if not known.
     """
 
     rank: int
@@ -43,6 +43,8 @@ class RankRow:
     first_finding: str
     death: str = ""
     has_cause: bool = False
+    began_s: float = 0.0
+    ended_s: float = 0.0
 
 
 def rank_row(process: ProcessRun, findings: Sequence[Finding]) -> RankRow:
@@ -55,8 +57,13 @@ def rank_row(process: ProcessRun, findings: Sequence[Finding]) -> RankRow:
     named = "" if first is None else " ".join(filter(None, (first.verdict, first.phase, first.subject or first.kind)))
     return RankRow(
         h.rank if h else 0, h.pid if h else 0, count_generations(process),
-        None if ram is None else ram.last, growth, leaks, named, *_death(process, findings),
+        None if ram is None else ram.last, growth, leaks, named, *_death(process, findings), *_lived(process),
     )  # fmt: skip
+
+
+def _lived(process: ProcessRun) -> tuple[float, float]:
+    h = process.header
+    return (0.0, 0.0) if h is None else (h.started_unix_s, h.started_unix_s + (process.last_ns - h.started_ns) / 1e9)
 
 
 def _death(process: ProcessRun, findings: Sequence[Finding]) -> tuple[str, bool]:
@@ -141,9 +148,28 @@ def in_order(rows: Sequence[RankRow]) -> list[RankRow]:
 
 def rank_lines(rows: Sequence[RankRow], style: Style) -> list[str]:
     """Say what a reader of many processes asks first, then list them."""
-    texts = filter(None, (_who_leaks(rows), _who_differs(rows)))
+    texts = filter(None, (_who_leaks(rows), _who_differs(rows), several_runs(rows)))
     sentences = [line for text in texts for line in wrap(text, min(RULE_WIDTH, style.width), style)]
     return [*sentences, *([""] if sentences else []), *_table(in_order(rows), style)]
+
+
+def several_runs(rows: Sequence[RankRow]) -> str:
+    """Say so where some processes had ended before others began: several runs may have gone into one folder.
+
+    >>> row = RankRow(0, 7, 9, None, None, 0, "", began_s=10.0, ended_s=20.0)
+    >>> several_runs([row, replace(row, began_s=30.0, ended_s=40.0)])
+    'These are 2 runs, or parts of one, since they ran one after the other; give each run a folder of its own.'
+    >>> several_runs([row, replace(row, began_s=15.0, ended_s=40.0)])
+    ''
+    """
+    n, until = 0, 0.0
+    for row in sorted(rows, key=lambda row: row.began_s):
+        n += row.began_s > until
+        until = max(until, row.ended_s)
+    if n < 2:
+        return ""
+    what = f"These are {n} runs, or parts of one, since they ran one after the other"
+    return f"{what}; give each run a folder of its own."
 
 
 def _who_leaks(rows: Sequence[RankRow]) -> str:

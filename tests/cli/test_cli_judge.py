@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from phaseprof import Profiler
 from phaseprof.cli import main
 from phaseprof.recording import format as fmt
 
@@ -67,6 +69,21 @@ def test_check_fails_a_leak_and_names_it(leaking: str, capsys: pytest.CaptureFix
     out = capsys.readouterr().out
     assert "leak: Env" in out
     assert "FAILED" in out
+
+
+def test_check_says_that_a_folder_holds_several_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        profiler = Profiler(str(tmp_path / "run"))
+        for number in range(8):
+            with profiler.generation(number):
+                pass
+        profiler.close()
+        time.sleep(0.02)
+
+    assert main(["check", str(tmp_path / "run")]) == 0
+    assert capsys.readouterr().out.startswith("These are 2 runs, or parts of one, since they ran one")
+    main(["report", str(tmp_path / "run")])
+    assert "These are 2 runs, or parts of one" in capsys.readouterr().out
 
 
 def test_check_passes_a_clean_run(clean: str, capsys: pytest.CaptureFixture[str]) -> None:
