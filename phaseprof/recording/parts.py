@@ -132,7 +132,7 @@ class PartFiles:
                 part += 1
 
     def see_state(self) -> str:
-        """Look where the file is: ``"here"``, ``"moved"`` (it is followed), ``"removed"``, or ``"closed"``.
+        """Look where the file is: ``"here"``, ``"moved"`` (it is followed), ``"removed"``, ``"cut"``, or ``"closed"``.
 
         Of a closed one, the descriptor is given up: its number may be another file's by now.
         """
@@ -147,13 +147,15 @@ class PartFiles:
             return "closed"
         if place is None:
             return "removed"
+        if os.fstat(self.file.fd).st_size < self.file.size:  # as tools do that rotate logs: its header went, too
+            return "cut"
         if place.name != self.path.name or place.parent == self.folder:
             return "here"
         self.folder = place.parent
         return "moved"
 
     def drop(self) -> int:
-        """Leave a removed file; return how many records went with it and with other parts that are missing too."""
+        """Leave a file that was removed or cut; return how many records went with it and with missing parts."""
         self.close()
         missing = [part for part in self._n_before if not self._path_of(part).exists()]
         n_gone = self.file.n_records + sum(self._n_before.pop(part) for part in missing)

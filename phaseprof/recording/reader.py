@@ -110,20 +110,31 @@ def load_files(files: Iterable[Path]) -> list[ProcessRun]:
     """Read files, the parts of a recording in the order they were written; empty ones are passed over.
 
     Raises:
-        RecordingError: a file is no recording, or of a newer format.
+        RecordingError: a file is no recording, or of a newer format, and no other is part of the same recording.
     """
     processes: dict[tuple[object, ...], ProcessRun] = {}
+    refused: list[tuple[str, RecordingError]] = []
     for file in files:
         first = _first_line(file)
         if not first:
             continue
-        header = _read_header(first, file)
+        try:
+            header = _read_header(first, file)
+        except RecordingError as error:
+            refused.append((_part_of(file)[0], error))
+            continue
         # The parts of a rotated recording repeat one header; another in the same folder is another recording.
         started = (header.host, header.pid, header.started_ns, header.started_unix_s)
         process = processes.setdefault((_part_of(file)[0], *started), ProcessRun())
         process.add(header)
         _read_into(process, file, len(first))
         process.fold()
+    for name, refusal in refused:
+        others = [process for (of, *_), process in processes.items() if of == name]
+        if not others:
+            raise refusal
+        for process in others:
+            process.note(f"one of its files is left out: {refusal}")
     return list(processes.values())
 
 

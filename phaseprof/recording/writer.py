@@ -291,10 +291,10 @@ class RecordWriter:
         state = files.see_state() if self.file.fd >= 0 else "closed"
         if state == "moved":
             self._news.append((True, f"the folder of the recording was moved; the recording goes on in {files.folder}"))
-        elif state == "removed":
+        elif state in ("removed", "cut"):
             n_gone = files.drop()
             self._open_again()
-            self._lose(n_gone, "the file was removed" + (f": {self._why_closed}" if self._why_closed else ""))
+            self._lose(n_gone, f"the file was {state}" + (f": {self._why_closed}" if self._why_closed else ""))
         elif state == "closed" or self._is_failing:
             self._open_again()
 

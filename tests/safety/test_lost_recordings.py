@@ -101,6 +101,41 @@ def test_a_folder_that_went_is_made_again_with_the_number_lost(
     assert load(folder).main.phases["train"].visits >= 2
 
 
+@pytest.mark.parametrize("line", [b"", b"not a header\n"])
+def test_a_file_that_is_cut_is_followed_by_another(tmp_path: Path, line: bytes) -> None:
+    """As tools do that rotate logs: they copy the file and empty it under the writer's hands."""
+    profiler = Profiler(tmp_path, budget=None)
+    work(profiler)
+    (file,) = tmp_path.glob("*.jsonl")
+    n_before = n_records(tmp_path)
+
+    with one_warning() as told:
+        file.write_bytes(line)
+        time.sleep(LOOK_S)
+        work(profiler)
+    profiler.close()
+
+    process = load(tmp_path).main
+    assert "the file was cut" in told[0]
+    assert n_lost(tmp_path) >= n_before - 10
+    assert process.phases["train"].visits >= 2
+    assert any("is left out" in note for note in process.notes) == bool(line)
+
+
+def test_a_part_without_a_header_costs_the_other_parts_nothing(tmp_path: Path) -> None:
+    profiler = Profiler(tmp_path, budget=None, max_file_mb=0.002)
+    work(profiler, generations=30)
+    profiler.close()
+    parts = sorted(tmp_path.glob("*.jsonl"))
+    parts[-1].write_bytes(b"[]" + parts[-1].read_bytes())
+
+    process = load(tmp_path).main
+
+    assert len(parts) > 3
+    assert process.phases["train"].visits >= 20
+    assert f"{parts[-1].name}: line 1 is not" in " ".join(process.notes)
+
+
 @pytest.mark.parametrize("rotation", [None, 0.002])
 def test_a_folder_replaced_by_a_file_warns_at_once_and_is_noted_when_it_is_back(
     tmp_path: Path, rotation: float | None
