@@ -289,7 +289,19 @@ def test_at_each_place_some_are_asked_however_late_it_is(tracer: Tracer) -> None
     line = sys._getframe().f_lineno - 1
 
     found = made_at(tracer, list(table.roots), {"kept": KEPT}, limit_s=1.0)
-    late = sites._ask(lambda positions: [None] * len(positions), np.arange(5000), 1, 0.0)
+    late = sites._ask(lambda positions: [None] * len(positions), np.arange(5000), 1, 1.0, sites._ENOUGH, 0.0)
 
     assert {row.type_name: row.line for row in found}["list"] == line
     assert len(late.traces) == 1024
+
+
+def test_of_a_few_that_hold_many_the_lines_are_told(tracer: Tracer) -> None:
+    def make() -> None:
+        KEPT.frames += [Frame([float(n) for n in range(20_000)]) for _ in range(4)]  # line of the few
+
+    found = lines_of(tracer, make)
+
+    (few,) = [row for row in found if row.type_name.endswith(".Frame")]
+    assert (few.line, few.n_objects) == (line_with("# line of the few"), 4)
+    (numbers,) = [row for row in found if row.type_name == "float" and row.n_objects > 1000]
+    assert abs(numbers.n_objects - 80_000) < 8_000
