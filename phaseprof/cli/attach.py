@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
     seconds = parse_duration(args.how_long)
     if not 1 <= seconds < math.inf:
         raise UsageError(f"--for must be a second or more (got {args.how_long})")
-    Settings(budget=args.budget, max_pause=args.max_pause)
+    _check_options(args)
     target = examine(args.pid)
     folder = _folder(args.out, target)
     order = {
@@ -98,6 +98,21 @@ def run(args: argparse.Namespace) -> int:
     with Errand(order) as errand:
         seen = _observe(target, errand, seconds)
     return _report(args, target, folder, seen)
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """Refuse now what would be refused when the observation is over.
+
+    Raises:
+        UsageError: an option is out of its bounds, or the page has no folder.
+    """
+    try:
+        Settings(budget=args.budget, max_pause=args.max_pause)
+    except UsageError as error:  # it names the setting, and the user wrote the option
+        name, _, rule = str(error).partition(" ")
+        raise UsageError(f"--{name.replace('_', '-')} {rule}") from error
+    if args.html and not Path(args.html).parent.is_dir():
+        raise UsageError(f"--html must name a file in a folder that exists (got {args.html})")
 
 
 def _folder(out: str | None, target: Target) -> Path:

@@ -215,7 +215,9 @@ def test_there_is_no_debugger(sleeper: subprocess.Popen[bytes], tmp_path: Path) 
     [
         (["--for", "soon"], "a duration"),
         (["--for", "0s"], "--for must be"),
-        (["--budget", "3"], "budget must"),
+        (["--budget", "3"], "--budget must"),
+        (["--max-pause", "0"], "--max-pause must"),
+        (["--html", "nowhere/page.html"], "--html must name a file in a folder that exists"),
         (["--out", " "], "--out must"),
     ],
 )
