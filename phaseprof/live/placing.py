@@ -386,7 +386,10 @@ def _row(growth: Growth, steps: Sequence[PathStep]) -> fmt.Place:
 
 
 def _without_libraries(there: Sequence[Growth], table: PlaceTable) -> list[Growth]:
-    """Leave out libraries' tables of their own types, which are there from the import on."""
+    """Leave out libraries' tables of their own types, which are there from the import on.
+
+    Types whose package is no module are theirs as well, as those that pybind11 makes.
+    """
     parents = dict(zip(table.place.tolist(), table.parent.tolist(), strict=True))
 
     def is_of_library(growth: Growth) -> bool:
@@ -396,7 +399,8 @@ def _without_libraries(there: Sequence[Growth], table: PlaceTable) -> list[Growt
         root = table.roots.get(place)
         if root is None or root.kind != MODULE or not is_installed(root.name):
             return False
-        return all(is_installed(part.type_name) for part in (*growth.direct, *growth.inside))
+        names = [part.type_name for part in (*growth.direct, *growth.inside)]
+        return all(is_installed(name) or name.partition(".")[0] not in sys.modules for name in names)
 
     return [growth for growth in there if not is_of_library(growth)]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import math
+import sys
+import types
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,13 +14,15 @@ import numpy as np
 import pytest
 
 from phaseprof import Profiler, load
+from phaseprof.diagnosis.charging import charge, seen_once
 from phaseprof.live.budget import Budget
 from phaseprof.live.closing import ClosingLook
-from phaseprof.live.placing import PlaceWatch, bound_of_path, collected_at, in_words
+from phaseprof.live.placing import PlaceWatch, _without_libraries, bound_of_path, collected_at, in_words
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.suspects import Suspects
 from phaseprof.live.suspicion import WARM_UP
 from phaseprof.native.extension import extension
+from phaseprof.native.places import read_places, resolve
 from phaseprof.native.table import PathStep
 from phaseprof.probes.shared_memory import describe_segments
 from phaseprof.recording import format as fmt
@@ -217,3 +221,21 @@ def test_the_collector_comes_for_a_quarter_of_the_heap_or_not_at_all() -> None:
         assert collected_at(1_000_000, is_enabled=True) == -1
     finally:
         gc.set_threshold(*was)
+
+
+@pytest.mark.parametrize(("module_of_type", "is_told"), [("pybind_like_builtins", False), ("__main__", True)])
+def test_a_single_look_tells_no_librarys_table_of_types_that_no_module_has(module_of_type: str, is_told: bool) -> None:
+    """pybind11 gives its types the name of a module that there is not."""
+    kind = type("made_by_the_library", (), {"__module__": module_of_type})
+    library = types.ModuleType("a_library")
+    library.__file__ = "/usr/lib/site-packages/a_library.py"
+    library.table = [kind() for _ in range(3_000)]  # type: ignore[attr-defined]
+    sys.modules["a_library"] = library
+    try:
+        table = read_places()
+        told = _without_libraries(charge(seen_once(table), table, least_bytes=50_000, most=400), table)
+        places = [step.name for paths in resolve([one.place for one in told]).values() for step in paths]
+    finally:
+        del sys.modules["a_library"]
+
+    assert any("a_library" in name for name in places) is is_told
