@@ -1134,6 +1134,7 @@ typedef struct {
     Objects members; /* what lies at the wanted places and below */
     uint32_t *member_of; /* of each, the number of the wanted place */
     size_t member_room, members_at_most; /* of one place; 0: none is listed */
+    uint32_t outside; /* the row of what C alone holds, plus one: a tuple there may be one that is being built */
     Sample *samples; /* of each wanted place */
     size_t n_samples, samples_room;
     /* of the object that is being expanded */
@@ -1634,7 +1635,8 @@ place_object(Walk *walk, const Placing *placing)
     uint32_t row = child_row(walk, placing->place, edge->row, edge->position, placing->kind);
     if (LIKELY(row != NONE)) {
         walk->sums[row].n_objects++;
-        if (UNLIKELY(walk->members_at_most)) {
+        /* Nobody but its builder may hold a tuple that is being built. */
+        if (UNLIKELY(walk->members_at_most) && !(edge->row + 1 == walk->outside && PyTuple_CheckExact(edge->object))) {
             list_member(walk, edge->object, row);
         }
         queue_node(walk, edge->object, row, edge->node);
@@ -2594,6 +2596,7 @@ walk_left(Walk *walk, Generation *generations, uint64_t outside, uint64_t unreac
     }
     walk->node = NONE;
     walk->row = walk->failed ? NONE : root_row(walk, outside);
+    walk->outside = walk->row + 1;
     for (size_t i = 0; !walk->failed && i < left.all.n; i++) {
         if (Py_REFCNT(left.all.objects[i]) > (Py_ssize_t)left.inner[i]) {
             send(walk, left.all.objects[i], 0);

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from phaseprof.native.extension import extension
-from phaseprof.native.places import read_places
+from phaseprof.native.places import members, read_places
+from phaseprof.native.table import OUTSIDE
 from phaseprof.probes import arrays, census, large, sizes
 from phaseprof.probes.holders import find_holders
 
@@ -137,6 +138,21 @@ def test_a_generator_that_looks_may_feed_a_tuple() -> None:
             yield number
 
     assert tuple(items()) == tuple(range(30))
+
+
+def test_a_tuple_that_is_being_built_is_no_member_of_a_place() -> None:
+    handed_out: list[object] = []
+
+    def items() -> Iterator[int]:
+        for number in range(300):
+            if number == 150:
+                table = read_places()
+                outside = {place for place, root in table.roots.items() if root.kind == OUTSIDE}
+                handed_out.append(members(outside)[0])
+            yield number
+
+    assert tuple(items()) == tuple(range(300))
+    assert handed_out
 
 
 def test_many_threads_at_once_feel_nothing() -> None:
