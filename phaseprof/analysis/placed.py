@@ -564,7 +564,7 @@ def rest_of(
 def leaking_memory(symptoms: Mapping[str, Symptom]) -> Memory | None:
     """Add up what the exact counters of the allocators leak: memory in use of malloc, and blocks of Python's own."""
     leaks = [
-        (symptom.judgement.slope * unit, symptom)
+        (symptom.pace * unit, symptom)
         for key, unit in UNIT_BYTES.items()
         if (symptom := symptoms.get(key)) is not None and symptom.judgement.verdict == "leak"
     ]

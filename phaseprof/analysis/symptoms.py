@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,8 @@ PLAIN_METRICS = (
 SHOWN = 0.25
 # What the turns that were followed came to, in rises, from which on they show something that has ended since.
 FILLED = 2.0
+# Readings of the later half of the time that say what it leaks by.
+LATE = 3
 # Within this factor what was followed is what a counter leaks, and nothing beside it.
 FITTING = 1.5
 # Readings that can be judged by themselves.
@@ -83,6 +86,19 @@ class Symptom:
         """What it rose by a generation from its first reading to its last."""
         values, generations = self.evidence.values, self.evidence.generations
         return (values[-1] - values[0]) / max(1, generations[-1] - generations[0])
+
+    @property
+    def pace(self) -> float:
+        """What it leaks a generation by now: the slope, or what the later half of the time shows if that is less.
+
+        Example: a buffer filled until the twentieth of sixty generations, and most readings are of that time.
+        """
+        end = len(self.evidence.values) - self.judgement.ending  # what falls at the end takes nothing back
+        at, values = self.evidence.generations[:end], self.evidence.values[:end]
+        late = max(0, bisect_left(at, (max(at[0], self.judgement.since or 0) + at[-1]) / 2) - 1)
+        if len(at) - late < LATE:
+            return self.judgement.slope
+        return min(self.judgement.slope, (values[-1] - values[late]) / (at[-1] - at[late]))
 
     @property
     def rises(self) -> bool:

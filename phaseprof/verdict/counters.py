@@ -21,7 +21,6 @@ GAP = 4  # readings: nobody looked for so long that growth may have ended in bet
 LEAP = 10.0  # usual rises: a higher one is a leap
 FEW, MOST = 1 / 3, 0.8  # of the rises that are leaps at most, and of the growth that they make up at least
 PART = 0.01  # of the growth: what a rise must come to, unless it is one of many
-SLOWED = 0.9  # of the pace of all: a later half that is slower is the pace of the leak
 DECAYED = 0.2  # a tail slower than this share of the early rate has to prove that it keeps its pace
 
 
@@ -50,19 +49,7 @@ def judge_counter(x: Floats, y: Floats, early: float = 0.0) -> Outcome:
     if outcome.slope is not None:
         slope, low, high = outcome.slope
         return replace(outcome, slope=(slope / unit, low / unit, high / unit))
-    return replace(outcome, slope=_late_slope(x, y, outcome.begin)) if outcome.verdict == "leak" else outcome
-
-
-def _late_slope(x: Floats, y: Floats, begin: float | None) -> tuple[float, float, float] | None:
-    """Slope of the later half of the time, where growth has slowed in it, if it shows two rises or more.
-
-    Example: a buffer filled until the twentieth of sixty generations; most readings are of that time.
-    """
-    first = int(np.searchsorted(x, x[0] if begin is None else begin))
-    late = max(first, int(np.searchsorted(x, (x[first] + x[-1]) / 2)) - 1)
-    if len(rise_indices(y[late:])) < 2 or _rate(x[late:], y[late:]) >= SLOWED * _rate(x[first:], y[first:]):
-        return None
-    return theil_sen(x[late:], y[late:])
+    return outcome
 
 
 def _judge_parts(x: Floats, y: Floats, early: float) -> Outcome:
