@@ -45,7 +45,7 @@ from phaseprof.analysis.placed import (
 )  # fmt: skip
 from phaseprof.analysis.resident import KEPT_LEAST_BYTES, is_of_allocators
 from phaseprof.analysis.since import since
-from phaseprof.analysis.symptoms import AT, FOLLOWED_ENOUGH, Symptom, is_about, judge_metric, stands_in
+from phaseprof.analysis.symptoms import AT, FOLLOWED_ENOUGH, Symptom, fits, is_about, judge_metric, stands_in
 from phaseprof.analysis.witnesses import is_imported
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import COUNTED as ONLY_COUNTED
@@ -214,10 +214,12 @@ def _phase_of(process: ProcessRun, symptom: Symptom) -> str | None:
     if symptom.births is None or not symptom.births.phases:
         found = nearest_phase(phase_changes(process, symptom.key), slope, process.around)
         return _phase_of_private_memory(process, slope) if found is None and symptom.key in ALLOCATED else found
-    is_typical = is_about(sum(symptom.changes().values()), symptom.expected_change())
-    is_known = symptom.births.after >= FOLLOWED_ENOUGH and is_typical
+    change = sum(symptom.changes().values())
+    is_typical = is_about(change, symptom.expected_change())
+    is_late = 2 * symptom.births.g >= symptom.evidence.generations[-1]  # what filled up at first has ended
+    is_known = (is_typical and symptom.births.after >= FOLLOWED_ENOUGH) or (is_late and fits(change, slope))
     other = None if is_known or symptom.key not in ALLOCATED else _phase_of_private_memory(process, slope)
-    shows_nothing = sum(symptom.changes().values()) < OF_ITS_OWN * symptom.expected_change()
+    shows_nothing = change < OF_ITS_OWN * symptom.expected_change()
     return other or (None if shows_nothing else symptom.phase())
 
 

@@ -151,13 +151,12 @@ class Memory:
         """The counter that tells the phase: that which was added up, where it rose with the one that was judged."""
         return self.symptom if self.symptom.key in self.units else symptoms[next(iter(self.units))]
 
-    def most_of_a_place(self, at: int) -> float:
-        """Bytes a generation that a place may bring, by a look in a generation.
+    def most_of_a_place(self, *, is_open: bool) -> float:
+        """Bytes a generation that a place may bring: two looks may stand at different heights of a sawtooth cycle.
 
-        Two looks may stand at different heights of a sawtooth cycle, and one in a generation that never ended meets
-        what that one had just made.
+        Args:
+            is_open: the newer look was made in a generation that has not ended, and meets what that one had just made.
         """
-        is_open = at > self.symptom.evidence.generations[-1]
         return WITH_CYCLE * self.rate if is_open or self.symptom.judgement.shape == "sawtooth" else math.inf
 
     def grown(self, until: int) -> float:
@@ -338,9 +337,10 @@ def explain(
         least: bytes that it must have brought so far.
     """
     turns = told.g - told.since
+    most = min(most, memory.most_of_a_place(is_open=_is_unfinished(process, told.g)))
     every = [
         _no_more_than_lies_there(process, told, share) for share in shares(told, _item_bytes(process))
-        if share.bytes_slope <= min(most, memory.most_of_a_place(told.g)) and not share.is_new_name(turns)
+        if share.bytes_slope <= most and not share.is_new_name(turns)
     ]  # fmt: skip
     every = _with_their_storages(every)
     graphs = [share for share in every if share.kind == "autograd graph"]
@@ -361,6 +361,12 @@ def explain(
         *(_finding(process, memory, share, horizon, phase) for share in felt if share not in logs),
         *(as_log(_finding(process, memory, share, horizon, phase)) for share in logs),
     ]
+
+
+def _is_unfinished(process: ProcessRun, generation: int) -> bool:
+    """Whether a generation was under way, or broken off, when the program was looked at for the last time."""
+    is_under_way = any(turn.ordinal == generation and turn.seconds is None for turn in process.generations[-1:])
+    return is_under_way or any(one.g == generation for one in process.dying)
 
 
 def _that_still_grow(process: ProcessRun, told: fmt.Places, parts: Sequence[Share], memory: Memory) -> list[Share]:

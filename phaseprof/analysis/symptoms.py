@@ -141,6 +141,11 @@ def is_about(change: float, rise: float) -> bool:
     return SHOWN * rise <= change <= FILLED * rise and rise > 0
 
 
+def fits(change: float, rise: float) -> bool:
+    """Whether a change a generation is the rise of a series, and nothing beside it."""
+    return rise <= FITTING * change <= FITTING**2 * rise and rise > 0
+
+
 def stands_in(resident: Symptom, symptoms: Mapping[str, Symptom]) -> dict[str, float]:
     """Return the counters of memory in use that resident memory may speak for, and by how much they rose a generation.
 
@@ -194,7 +199,7 @@ def find_symptoms(process: ProcessRun, *, only: Collection[str] | None = None) -
         evidence = Evidence(AT, key, tuple(series.generations), tuple(series.values))
         found[key] = Symptom(
             key, judgement, evidence,
-            births=_births(process.births, key, judgement.slope), holder=_best_holder(process.holders, key),
+            births=_births(process.births, key, judgement.slope, around), holder=_best_holder(process.holders, key),
             around=around,
         )  # fmt: skip
     return found
@@ -295,17 +300,21 @@ def _best_holder(records: Sequence[fmt.Holder], subject: str) -> fmt.Holder | No
     return next(reversed(good or told), None)
 
 
-def _births(records: Sequence[fmt.Births], key: str, slope: float) -> fmt.Births | None:
+def _births(
+    records: Sequence[fmt.Births], key: str, slope: float, around: Mapping[str, str]
+) -> fmt.Births | None:
     """The newest record of a class; for a counter, the newest in which it rose as it leaks, else that in which most.
 
     A collection may have come between, or the visits of the phase that makes it rise were only counted, or something
-    filled up beside it.  One of a few generations, as there is at the end, says less than one of as many as it takes.
+    filled up beside it.  One of a few generations, as there is at the end, says less than one of as many as it takes,
+    and one in which only the outermost phases were told apart less than one with those in them.
     """
     own = [record for record in records if record.subject == key]
     if not own or key.startswith(FOLLOWED):
         return own[-1] if own else None
     rises = [(sum(n for n, _ in one.phases.values()) / max(1, one.after), one) for one in own]
     rose = [pair for pair in rises if pair[0] >= SHOWN * slope]
-    fitting = [pair for pair in rose if slope <= FITTING * pair[0] <= FITTING**2 * slope] or rose
-    whole = [pair for pair in fitting if pair[1].after >= FOLLOWED_ENOUGH] or fitting
+    fitting = [pair for pair in rose if fits(pair[0], slope)] or rose
+    nested = [pair for pair in fitting if not around.keys().isdisjoint(pair[1].phases)] or fitting
+    whole = [pair for pair in nested if pair[1].after >= FOLLOWED_ENOUGH] or nested
     return whole[-1][1] if whole else max(rises, key=lambda pair: pair[0])[1]

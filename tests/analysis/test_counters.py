@@ -234,7 +234,9 @@ def test_without_charges_an_interval_bears_the_name_of_the_point_that_ends_it() 
 
 
 @pytest.mark.parametrize(
-    ("after", "evaluate", "train"), [(3, 3.3, 4.0), (1, 0.9, 0.1)], ids=["a buffer filled meanwhile", "one generation"]
+    ("after", "evaluate", "train"),
+    [(3, 3.3, 4.0), (1, 0.9, 0.1)],
+    ids=["a buffer filled meanwhile", "one early generation"],
 )
 def test_where_followed_generations_say_little_private_memory_tells_the_phase(
     after: int, evaluate: float, train: float
@@ -248,12 +250,22 @@ def test_where_followed_generations_say_little_private_memory_tells_the_phase(
             process.add(fmt.Point(g * 10**9 + 2 * n, label, fmt.ENTER, g, f"{pages} {pages} 10 1 0 7 0"))
             pages += grows
             process.add(fmt.Point(g * 10**9 + 2 * n + 1, label, fmt.EXIT, g, f"{pages} {pages} 10 1 0 7 0"))
-    process.add(born("malloc_in_use_bytes", after, evaluate=evaluate * MIB, train=train * MIB))
+    births = born("malloc_in_use_bytes", after, evaluate=evaluate * MIB, train=train * MIB)
+    births.g = 7
+    process.add(births)
     process.fold()
 
     (finding,) = find_leaks(process)
 
     assert (finding.verdict, finding.phase) == ("leak", "train")
+
+
+def test_one_late_generation_that_comes_to_the_leak_tells_the_phase() -> None:
+    """Pages of private memory come in another phase, which uses what this one has freed."""
+    process = in_parts(after=0)
+    process.add(born("malloc_in_use_bytes", 1, evolve=0.9 * MIB))
+
+    assert [finding.phase for finding in find_leaks(process)] == ["evolve"]
 
 
 def in_parts(*, after: int) -> ProcessRun:
