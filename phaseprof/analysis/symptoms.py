@@ -300,6 +300,12 @@ def _best_holder(records: Sequence[fmt.Holder], subject: str) -> fmt.Holder | No
     return next(reversed(good or told), None)
 
 
+def _lies_within(births: fmt.Births, around: Mapping[str, str]) -> bool:
+    """Whether most of what counters changed by is told of phases that lie in others."""
+    changes = {phase: number for phase, (number, _) in births.phases.items()}
+    return 2 * sum(number for phase, number in changes.items() if phase in around) >= sum(changes.values())
+
+
 def _births(
     records: Sequence[fmt.Births], key: str, slope: float, around: Mapping[str, str]
 ) -> fmt.Births | None:
@@ -315,6 +321,6 @@ def _births(
     rises = [(sum(n for n, _ in one.phases.values()) / max(1, one.after), one) for one in own]
     rose = [pair for pair in rises if pair[0] >= SHOWN * slope]
     fitting = [pair for pair in rose if fits(pair[0], slope)] or rose
-    nested = [pair for pair in fitting if not around.keys().isdisjoint(pair[1].phases)] or fitting
+    nested = [pair for pair in fitting if _lies_within(pair[1], around)] or fitting
     whole = [pair for pair in nested if pair[1].after >= FOLLOWED_ENOUGH] or nested
     return whole[-1][1] if whole else max(rises, key=lambda pair: pair[0])[1]

@@ -155,6 +155,19 @@ def test_three_generations_say_more_than_one_at_the_end() -> None:
     assert find_symptoms(record({"threads": rising(2)}, seen))["threads"].phase() == "rollout"
 
 
+def test_a_phase_within_another_is_told_by_the_turns_in_which_both_were_read() -> None:
+    """For want of room only the outermost phases were read later, but for one generation."""
+    seen = [born("threads", 3, gather=6.0), born("threads", 3, learn=4.0, gather=2.0)]
+    process = record({"threads": rising(2)}, seen)
+    process.extend([fmt.Label(0, "learn", "phase"), fmt.Label(1, "gather", "phase", parent=0)])
+    process.add(fmt.Point(1, 0, fmt.ENTER, 0, "1 1 1 1 0 1 0"))
+    process.add(fmt.Point(2, 1, fmt.ENTER, 0, "1 1 1 1 0 1 0"))
+    process.fold()
+
+    assert process.around == {"gather": "learn"}
+    assert find_symptoms(process)["threads"].phase() == "gather"
+
+
 def test_a_counter_at_rest_that_was_followed_has_the_phase_that_adds_least() -> None:
     """A buffer that is full: what one phase takes another gives back, and the slope is nothing."""
     births = born("malloc_in_use_bytes", 3, tokenize=537e3, read=75e3, train=-612e3)
