@@ -27,6 +27,7 @@ from phaseprof.live.scopes import (
 )
 from phaseprof.live.session import Session, close_all
 from phaseprof.live.settings import OnViolation, Settings, from_config, resolve
+from phaseprof.live.spare import room
 from phaseprof.live.warn import warn_user
 from phaseprof.live.watching import Expected
 from phaseprof.probes.typeinfo import is_a
@@ -162,6 +163,8 @@ class Profiler:
         except UsageError as error:
             self._session = Session(_in_memory(settings, error, self._given))
         self._session.on_report = _Printer(weakref.ref(self))
+        if settings.enabled:
+            room.keep()
 
     def reconfigure(self, **given: object) -> None:
         """Apply settings from now on: phases, watched classes and tracked names stay, a new recording begins.
@@ -287,10 +290,12 @@ class Profiler:
 
     # --- what was found ----------------------------------------------------------------------------------------------
 
+    @room
     def snapshot(self, label: str) -> Report:
         """Take a labelled snapshot: process and device figures and counts of objects.  Costs one census."""
         return self._snapshot(label, count_objects=True)
 
+    @room
     def log_memory(self, label: str, show_objects: bool = False) -> Report:
         """Take a snapshot, print it, and return it; ``show_objects`` adds counts of common types."""
         check_flag("show_objects", show_objects)
@@ -311,12 +316,14 @@ class Profiler:
         looks.take_snapshot(self._session, label, count_objects=count_objects)
         return build_snapshot(self._session.recorder.model, label)
 
+    @room
     def trend(self) -> Report:
         """Memory at each recorded moment, and its change."""
         from phaseprof.report.trend import build_trend
 
         return build_trend(self._model())
 
+    @room
     def growth(self, baseline: str | None = None) -> Report:
         """Growth since a snapshot, by default the first; counts the watched classes once more, whatever the budget.
 
@@ -331,6 +338,7 @@ class Profiler:
             looks.count_now(self._session)
         return build_growth(self._model(), baseline)
 
+    @room
     def large_objects(self, min_mb: float = 10.0) -> Report:
         """Objects whose own bytes are at least ``min_mb`` MB (10**6 bytes).  Costs a walk over the heap.
 
@@ -347,6 +355,7 @@ class Profiler:
 
         return build_large_objects(self._session.recorder.model, min_mb)
 
+    @room
     def draw_holders(self, cls: type, file: str | os.PathLike[str], *, depth: int = 5) -> int:
         """Draw what refers to the newest instances of a class, with objgraph, as a ``.dot`` file or a picture.
 
@@ -363,6 +372,7 @@ class Profiler:
 
         return draw_holders(cls, file, depth=depth)
 
+    @room
     def counts(self) -> Report:
         """Live instances of the watched classes, counted now, beside what was expected."""
         from phaseprof.report.counts import build_counts
@@ -370,6 +380,7 @@ class Profiler:
         looks.count_now(self._session)
         return build_counts(self._session.recorder.model)
 
+    @room
     def findings(self, *, least_bytes: float | None = None) -> Findings:
         """What leaks, ranked by what ends the run first; completes looks that waited for the budget.
 
@@ -390,6 +401,7 @@ class Profiler:
         is_disabled = not self._session.enabled and model.n_records <= 1  # the header
         return Findings.of(build_findings(found, process=model, unmeasured=UNMEASURED if is_disabled else ""))
 
+    @room
     def report(self) -> Report:
         """The final summary as data; of a profiler that was never enabled, that nothing was measured."""
         if not self._session.enabled and self._model().n_records <= 1:  # the header
@@ -401,6 +413,7 @@ class Profiler:
 
         return build_summary(self._model(), findings)
 
+    @room
     def scalars(self) -> dict[str, float]:
         """The newest figures by the keys that trainers log: sizes of tracked names, memory, throughput.
 
@@ -418,18 +431,22 @@ class Profiler:
         """Call a function before the recording ends, when findings can be asked for; what it raises is one warning."""
         self._session.hooks.add_at_end(call)
 
+    @room
     def print_memory_trend(self, file: TextIO | None = None) -> None:
         """Print ``trend()``."""
         _print(self.trend(), file)
 
+    @room
     def print_memory_growth(self, baseline_label: str | None = None, file: TextIO | None = None) -> None:
         """Print ``growth(baseline_label)``."""
         _print(self.growth(baseline_label), file)
 
+    @room
     def print_large_objects(self, min_mb: float = 10.0, file: TextIO | None = None) -> None:
         """Print ``large_objects(min_mb)``."""
         _print(self.large_objects(min_mb), file)
 
+    @room
     def print_summary(self, file: TextIO | None = None, *, full: bool = False) -> None:
         """Print what was found, one line a phase, and the cost; with ``full``, every table of the final summary."""
         from phaseprof.report.text import style_for
@@ -441,6 +458,7 @@ class Profiler:
         style = replace(style_for(sys.stdout if file is None else file, os.environ), full=full)
         _print(self.report().render(style), file)
 
+    @room
     def close(self) -> None:
         """End the recording; nothing is recorded afterwards."""
         self._session.close()

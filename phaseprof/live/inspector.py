@@ -18,6 +18,7 @@ from phaseprof.live.recorder import Recorder
 from phaseprof.live.references import References
 from phaseprof.live.settings import Settings
 from phaseprof.live.sizing import TrackedSizes
+from phaseprof.live.spare import room
 from phaseprof.live.suspects import AT, Suspects
 from phaseprof.live.tracing import LineTracer
 from phaseprof.live.tracking import TrackList
@@ -443,6 +444,7 @@ class Inspector:
 
     # --- the end ----------------------------------------------------------------------------------------------------
 
+    @room
     def finish(self, look: ClosingLook, *, is_asked: bool) -> None:
         """Complete what waits, because findings are asked for, or a recording is closed, and no phase is running.
 
