@@ -11,6 +11,9 @@ from phaseprof.recording.model import ProcessRun
 from phaseprof.records import NEAR_LIMIT
 from phaseprof.units import format_bytes
 
+# What is in use of a limit near which a look was made, from which on a process that is killed is out of memory.
+STILL_NEAR = 0.75
+
 
 @dataclass(frozen=True)
 class Death:
@@ -22,6 +25,8 @@ class Death:
         phase: the innermost phase, as far as known.
         limits: how much was in use of the memory limit of the process, and of each device, when they were last read.
         rank: of how many; ``None`` where the process is alone.
+        was_near: a look was made near the limit of the process, and gave back what was kept for it; little more has
+            been given back since.
     """
 
     cause: str
@@ -29,11 +34,12 @@ class Death:
     phase: str
     limits: Mapping[str, InUse]
     rank: tuple[int, int] | None = None
+    was_near: bool = False
 
     @property
     def has_cause(self) -> bool:
         """Whether it is known, or nearly so, what ended it: of many ranks one dies, and the others are told to end."""
-        return bool(self.cause) or self._is_near("")
+        return bool(self.cause) or self._is_out_of_memory()
 
     def describe(self) -> str:
         """Say it in one sentence, without an end."""
@@ -48,7 +54,10 @@ class Death:
     def _verb(self) -> str:
         if self.cause:
             return f"ended by {self.cause}"
-        return "killed, most likely out of memory" if self._is_near("") else "ended without a word"
+        return "killed, most likely out of memory" if self._is_out_of_memory() else "ended without a word"
+
+    def _is_out_of_memory(self) -> bool:
+        return self._is_near("") or self.was_near
 
     def _is_near(self, device: str) -> bool:
         return device in self.limits and self.limits[device].share >= NEAR_LIMIT
@@ -70,7 +79,10 @@ def death_of(process: ProcessRun) -> Death | None:
     cause, phase, v = ("", process.open_phase or "", {}) if final is None else (final.cause, final.phase, final.v)
     generation = process.number_of(ordinal) if ordinal >= 0 else None
     rank = (header.rank, header.world_size) if header.world_size > 1 else None
-    return Death(cause, generation, phase, limits_in_use(_limits(process) | v), rank)
+    limits = limits_in_use(_limits(process) | v)
+    looked = limits_in_use(process.dying[-1].v) if process.dying else {}
+    was_near = "" in looked and looked[""].share >= NEAR_LIMIT and "" in limits and limits[""].share >= STILL_NEAR
+    return Death(cause, generation, phase, limits, rank, was_near)
 
 
 def _limits(process: ProcessRun) -> dict[str, float]:

@@ -433,6 +433,17 @@ def test_near_the_limit_a_silent_end_was_most_likely_the_kill() -> None:
     assert far.describe().startswith("ended without a word, last seen at generation 212 in train_population, with 20%")
 
 
+@pytest.mark.parametrize(("used", "says"), [(0.88, "killed, most likely out of memory"), (0.5, "ended without a word")])
+def test_a_look_near_the_limit_is_remembered_though_it_gave_back_what_was_kept_for_it(used: float, says: str) -> None:
+    looked = fmt.Dying(2, 7, "91% of the limit", v={"limit_bytes": 1e9, "available_bytes": 0.09e9})
+    later = fmt.Metrics(3, 7, {"limit_bytes": 1e9, "available_bytes": (1 - used) * 1e9}, at="generation end")
+
+    death = death_of(scripted(fmt.GenerationBegin(1, 7, 107), looked, later))
+
+    assert death is not None
+    assert says in death.describe()
+
+
 def test_a_recording_without_anything_in_it_says_what_is_known() -> None:
     death = death_of(scripted())
 
