@@ -20,7 +20,7 @@ from phaseprof.analysis.naming import advise, summarise
 from phaseprof.analysis.naming_places import MOSTLY, SHARE, name_growth, short
 from phaseprof.analysis.paths import normalised
 from phaseprof.analysis.since import since
-from phaseprof.analysis.symptoms import AT, Symptom
+from phaseprof.analysis.symptoms import AT, FITTING, Symptom, fits
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
 from phaseprof.records import (
@@ -46,8 +46,8 @@ COUNTED = 0.5
 LONG_FULL = 0.5
 # Items that came take as much as any other of the container where it is no more than this, as a factor.
 ALIKE = 1.1
-# What filled up and what rose beyond a leak are the same within this factor; and of how many places that is asked.
-ENDED, MOST_PARTS = 1.5, 6
+# Of how many places it is asked which of them filled up.
+MOST_PARTS = 6
 # Of what the floor of a sawtooth rises by, how many times it a place may bring that has nothing to do with the cycles.
 WITH_CYCLE = 3.0
 # Containers whose table grows and shrinks by steps, whatever they hold.
@@ -380,10 +380,10 @@ def _that_still_grow(process: ProcessRun, told: fmt.Places, parts: Sequence[Shar
     turns = told.g - told.since
     ended = _beyond_leak(process, told, memory)
     able = [share for share in parts if not share.comes_one_by_one(turns)]
-    if ENDED * ended < SHARE * turns * memory.rate or len(able) > MOST_PARTS:
+    if FITTING * ended < SHARE * turns * memory.rate or len(able) > MOST_PARTS:
         return list(parts)
     some = (chosen for n in range(1, len(able) + 1) for chosen in itertools.combinations(able, n))
-    fitting = [chosen for chosen in some if _is_alike(turns * sum(one.bytes_slope for one in chosen), ended)]
+    fitting = [chosen for chosen in some if fits(turns * sum(one.bytes_slope for one in chosen), ended)]
     return [share for share in parts if len(fitting) != 1 or share not in fitting[0]]
 
 
@@ -393,10 +393,6 @@ def _beyond_leak(process: ProcessRun, told: fmt.Places, memory: Memory) -> float
     until = min([told.g, *(series.generations[-1] for series, _ in read)])
     ends = [(np.interp([told.since, until], series.generations, series.values), unit) for series, unit in read]
     return sum(unit * float(end - begin) for (begin, end), unit in ends) - (until - told.since) * memory.rate
-
-
-def _is_alike(n_bytes: float, other: float) -> bool:
-    return n_bytes <= ENDED * other and other <= ENDED * n_bytes
 
 
 def as_log(finding: Finding) -> Finding:

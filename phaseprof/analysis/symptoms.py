@@ -34,7 +34,7 @@ SHOWN = 0.25
 FILLED = 2.0
 # Readings of the later half of the time that say what it leaks by.
 LATE = 3
-# Within this factor what was followed is what a counter leaks, and nothing beside it.
+# Within this factor two measures of growth are of the same, and of nothing beside it.
 FITTING = 1.5
 # Readings that can be judged by themselves.
 ENOUGH = 8
@@ -142,7 +142,7 @@ def is_about(change: float, rise: float) -> bool:
 
 
 def fits(change: float, rise: float) -> bool:
-    """Whether a change a generation is the rise of a series, and nothing beside it."""
+    """Whether what changed is what rose, and nothing beside it."""
     return rise <= FITTING * change <= FITTING**2 * rise and rise > 0
 
 

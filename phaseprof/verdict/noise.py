@@ -15,7 +15,7 @@ KNEES = 24  # positions at which a bend or step is tried
 DECAYS = (0.1, 0.2, 0.4)  # time constants of an exponential approach, as shares of the series
 CLEAR = 6.0  # Bayesian information criterion: strong evidence (Kass & Raftery 1995)
 LEAST_TAIL = 7
-LATE = 0.5
+LATE, LEAST_LATE = 0.5, 4  # of the pace of all, that of the later part of a line; readings that can show it
 LONG = 60  # readings of which a third can show alone that a line still rises
 
 
@@ -36,7 +36,7 @@ def judge_noisy(x: Floats, y: Floats) -> Outcome:
 
     Method: a rise must pass ``rise_chance``; the curve is the one of least Bayesian information criterion among a line,
     a step, a rise that ends, a bend and an exponential approach, on as many effective readings as the autocorrelation
-    leaves. Of 60 readings and more the last third must rise by itself. Smallest n: 7 for a leak. Cost: O(n^2).
+    leaves. A line must rise in its later part as well. Smallest n: 7 for a leak. Cost: O(n^2).
     """
     p = rise_chance(x, y)
     if len(y) < LEAST_TAIL:
@@ -55,11 +55,14 @@ def judge_noisy(x: Floats, y: Floats) -> Outcome:
 
 
 def _rises_late(x: Floats, y: Floats) -> bool:
-    """Whether the later half of the time rises as well, at half the pace of all or more; few readings cannot say."""
+    """Whether the later half of the time rises, or of many readings the last third, at half the pace of all or more.
+
+    Too few readings cannot say, and do not speak against it.
+    """
     late = int(np.searchsorted(x, (x[0] + x[-1]) / 2))
     if len(y) >= LONG:
         late = len(y) - len(y) // 3
-    elif len(y) - late < 4:
+    elif len(y) - late < LEAST_LATE:
         return True
     return theil_sen(x[late:], y[late:])[0] >= LATE * theil_sen(x, y)[0]
 
