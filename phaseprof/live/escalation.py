@@ -138,9 +138,12 @@ class Escalation:
         if self._counters.take_gap():
             owner = UNSEEN
         with self._budget.spending(self._counters.job):
-            for key, value in zip(counted, read_together(list(counted.values())), strict=True):
-                if value is not None:
-                    self.open[key].deltas.see(value, owner)
+            self._see(dict(zip(counted, read_together(list(counted.values())), strict=True)), owner)
+
+    def _see(self, values: Mapping[str, float | None], owner: str | None) -> None:
+        for key, value in values.items():
+            if value is not None:
+                self.open[key].deltas.see(value, owner)
 
     @uninterrupted
     def _read(self, owner: str | None, *, complete: bool = False) -> None:
@@ -160,9 +163,9 @@ class Escalation:
         with HeapView([family for _, family in followed], young=young) as view:
             for one, family in followed:
                 now = family.identities(view)
-                one.births.see(now, owner, self._generation, complete=not young, moved=moved)
                 if begins and not young:
                     self._count(one, now)
+                one.births.see(now, owner, self._generation, complete=not young, moved=moved)
 
     def _count(self, one: Investigation, now: Collection[int]) -> None:
         """A complete look counts the class too: one more reading of its series, for nothing."""

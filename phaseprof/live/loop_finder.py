@@ -220,11 +220,14 @@ class LoopFinder:
 
     def _pending(self, _: object) -> int:
         try:
-            while self._wanted:
-                self._wanted.pop(0)()
+            self._act()
         finally:
             self._n_done += 1
         return 0
+
+    def _act(self) -> None:
+        while self._wanted:
+            self._wanted.pop(0)()
 
     def _jumped(self, code: CodeType, head: int) -> bool:
         """A loop of the program comes round; return whether to hear of it again."""

@@ -322,8 +322,11 @@ class Recorder:
             del pending[: len(waiting)]
             self._n_folded += len(waiting) // N_FIELDS
             self.model.take(waiting)
-            while self._counted:
-                self.model.add(self._counted.popleft())
+            self._take_counted()
+
+    def _take_counted(self) -> None:
+        while self._counted:
+            self.model.add(self._counted.popleft())
 
     # --- what the writer tells ----------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ class Room(contextlib.ContextDecorator):
         """Keep descriptors back from now on, as many as there are."""
         self._is_wanted = True
         with contextlib.suppress(OSError):  # another time perhaps
-            while len(self._held) < 2 * _PIPES:
+            for _ in range(_PIPES - len(self._held) // 2):
                 self._held += [(end, os.fstat(end).st_ino) for end in os.pipe()]
 
     def __enter__(self) -> None:

@@ -48,22 +48,23 @@ def leaves_with_graph(tensors: Sequence[torch.Tensor]) -> list[int]:
     ``backward(create_graph=True)`` leaves them: the gradient's graph refers to the leaf and the leaf to its gradient,
     a cycle in C++ that no collection frees; ``zero_grad(set_to_none=True)`` does.
     """
-    torch = loaded_torch()
-    if torch is None:
+    library = loaded_torch()
+    if library is None:
         return []
-    base = torch._C.TensorBase
-    is_leaf, wants, grad = leaf_test(torch), base.requires_grad.__get__, base.grad.__get__
-    found = []
-    with plain_torch(torch):
-        for index, tensor in enumerate(tensors):
-            try:
-                gradient = grad(tensor) if is_leaf(tensor) and wants(tensor) else None
-            except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
-                skip(tensor, error)
-                continue
-            if gradient is not None and not is_leaf(gradient):
-                found.append(index)
-    return found
+    base = library._C.TensorBase
+    is_leaf, wants, grad = leaf_test(library), base.requires_grad.__get__, base.grad.__get__
+
+    def has_graph(tensor: torch.Tensor) -> bool:
+        try:
+            gradient = grad(tensor) if is_leaf(tensor) and wants(tensor) else None
+        except Exception as error:  # noqa: BLE001 - what a tensor of a library's own raises
+            skip(tensor, error)
+            return False
+        return gradient is not None and not is_leaf(gradient)
+
+    with plain_torch(library):
+        answers = list(map(has_graph, tensors))
+    return [index for index, answer in enumerate(answers) if answer]
 
 
 @uninterrupted
@@ -89,13 +90,13 @@ def graph_holding(
     try:
         with walk.switched_off():
             for index, tensor in enumerate(tensors):
+                if walk.truncated or len(found) == len(wanted):
+                    break
                 start = len(walk.nodes)
                 walk.follow(tensor)
                 for node in walk.nodes[start:]:
                     held = {id(obj) for obj in (node, *walk.saved_by(node), *walk.leaf_of(node)) if obj is not tensor}
                     found.update((target, index) for target in held & wanted if target not in found)
-                if walk.truncated or len(found) == len(wanted):
-                    break
         return found
     finally:
         walk.clear()

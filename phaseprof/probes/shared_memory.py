@@ -129,16 +129,13 @@ def parse_segments(maps: bytes) -> tuple[Segment, ...]:
 
 
 def _user_files(folder: str) -> dict[str, int]:
-    sizes: list[int] = []
     try:
         with os.scandir(folder) as entries:
-            for entry in entries:
-                size = _size_if_own(entry)
-                if size is not None:
-                    sizes.append(size)
+            known = list(map(_size_if_own, entries))
     except OSError as error:
         raise_the_programs(error)
         return {}
+    sizes = [size for size in known if size is not None]
     return {"shm_user_segments": len(sizes), "shm_user_bytes": sum(sizes)}
 
 

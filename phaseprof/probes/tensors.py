@@ -10,6 +10,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from types import ModuleType
 from typing import TYPE_CHECKING, cast
@@ -123,17 +124,24 @@ def large_storages(
     if library is None:
         return []
     reader = StorageReader(library)
-    over: dict[int, list[torch.Tensor]] = {}
     with plain_torch(library):
-        for tensor in tensors:
-            address = _large_storage(tensor, reader, except_at)
-            if address is not None and reader.sizes[address][0] >= min_bytes:
-                over.setdefault(address, []).append(tensor)
+        over = _by_storage(tensors, reader, min_bytes, except_at)
         numel = library._C.TensorBase.numel
         return [
             (*reader.sizes[address], sorted(found[:_MANY_TENSORS], key=lambda t: -numel(t)))
             for address, found in over.items()
         ]
+
+
+def _by_storage(
+    tensors: Iterable[torch.Tensor], reader: StorageReader, min_bytes: int, except_at: Collection[int]
+) -> dict[int, list[torch.Tensor]]:
+    over: dict[int, list[torch.Tensor]] = {}
+    for tensor in tensors:
+        address = _large_storage(tensor, reader, except_at)
+        if address is not None and reader.sizes[address][0] >= min_bytes:
+            over.setdefault(address, []).append(tensor)
+    return over
 
 
 def _large_storage(tensor: torch.Tensor, reader: StorageReader, except_at: Collection[int]) -> int | None:
@@ -219,9 +227,8 @@ def describe(tensor: torch.Tensor) -> str:
 def plain_torch(torch: ModuleType) -> Iterator[None]:
     """Switch off function and dispatch overrides in this thread, so that no subclass or mode of the user's runs."""
     with contextlib.ExitStack() as stack:
-        for guard in ("DisableTorchFunction", "_DisableTorchDispatch"):
-            if hasattr(torch._C, guard):
-                stack.enter_context(getattr(torch._C, guard)())
+        for guard in filter(partial(hasattr, torch._C), ("DisableTorchFunction", "_DisableTorchDispatch")):
+            stack.enter_context(getattr(torch._C, guard)())
         yield
 
 

@@ -152,13 +152,18 @@ class RecordWriter:
                 self.file.is_busy = True
                 if time.monotonic() >= self._look_at_s or (self.is_unopened and self._waiting):
                     self._look()
-                while self._waiting:
-                    self._append(*self._waiting[0])
+                self._append_all()
             finally:
                 self.file.is_busy = False
             if self._is_closing:
                 self._files.close()
             return True
+
+    def _append_all(self) -> None:
+        # A function of its own: from Python 3.12 on, what a signal handler raises at a loop's jump back passes by the
+        # ``finally`` and the lock that enclose the loop in the same function.
+        while self._waiting:
+            self._append(*self._waiting[0])
 
     def _append(self, lines: bytes, n_records: int) -> None:
         """Write what waits first, and take it away.
