@@ -11,8 +11,9 @@ from collections.abc import Callable, Collection
 CREDIT_NS, STEADY = 16_000_000, 0.5
 # While memory in use rises and nobody is known to hold it.
 HASTE = 0.65
-# What looks may take of the share whatever recording has taken: no constant cost may eat what a census is paid from.
-FOR_LOOKS = 0.25
+# What looks may take of the share, and of the credit, whatever recording has taken: no constant cost may eat what a
+# census is paid from.
+FOR_LOOKS, CREDIT_FOR_LOOKS = 0.25, 0.5
 # What a moment of ours costs the program, as a multiple of the processor time that it takes: what it pushes out of the
 # caches, the program reads again.  Measured with profiling on and off in turns, on a quiet machine and on a busy one.
 AFTER_EFFECTS = 1.05
@@ -103,7 +104,7 @@ class Budget:
         """How much may be spent on a look now; infinite without a bound."""
         if self.share is None:
             return float("inf")
-        kept_for_looks = CREDIT_NS + FOR_LOOKS * self.share * self.wall_ns - self.looks_ns
+        kept_for_looks = CREDIT_FOR_LOOKS * CREDIT_NS + FOR_LOOKS * self.share * self.wall_ns - self.looks_ns
         return max(CREDIT_NS + self.earned_ns(None) - self.total_ns, kept_for_looks)
 
     def whole_room_ns(self) -> float:

@@ -39,9 +39,9 @@ AMONG_THREADS_NS = 60_000.0
 TIMED_EVERY, GUESS_COUNTS_FOR, MOST_TIMED = 64, 4, 128
 # A visit that is only counted, most of it for reading the clock; what it takes more where it comes so long after the
 # last that what it needs is no longer in the processor's caches; and how long that is.
-COUNTED_NS, COLD_NS, COLD_AFTER_NS = 250.0, 500.0, 250_000
+COUNTED_NS, COLD_NS, COLD_AFTER_NS = 350.0, 500.0, 250_000
 # A generation that is only counted takes more by this: its scope is made, and the program may ask for its number.
-COUNTED_TURN_NS = 1_000.0
+COUNTED_TURN_NS = 2_500.0
 
 # One visit that is open: what makes it unlike all others, the visit around it, its label, and whether it is recorded.
 Visit = tuple[object, Any, "Visited", bool]
