@@ -11,6 +11,8 @@ from phaseprof.verdict.levels import comes_with
 # array lies in memory that something else holds: only of segments may there be as many.
 COUNTABLE = frozenset({"objects", "tensors"})
 IN_SEGMENTS = COUNTABLE | {"arrays"}
+# A look without libraries speaks of what may own memory if it covers so much of the time until the newest look.
+OF_THE_RUN = 0.5
 # Where the standard library keeps what a counter counts: such a table grows with it, and a thread holds itself.
 REGISTRIES = {
     "threads": ("module threading.", "module concurrent.futures.thread.", "threading.py ", "thread.py "),
@@ -49,6 +51,8 @@ def native_owner(process: ProcessRun, phase: str | None) -> Share | None:
     """
     for told in measured_looks(process):
         turns = told.g - told.since
+        if process.places is not None and turns < OF_THE_RUN * process.places.g and not told.libraries:
+            continue
         every = [
             one for one in shares(told)
             if one.kind == "objects" and one.holder and one.came >= turns and phase_of(process, one) in (None, phase)

@@ -494,7 +494,7 @@ def _as_native(process: ProcessRun, finding: Finding, rate: float, known_as: str
     """Give a finding about memory that no place has its words, with the objects that come with it, if one kind does."""
     finding = replace(finding, advice=advise(known_as, None, ()))
     text = summarise(finding, rate, known_as=known_as)
-    owner = native_owner(process, finding.phase) if known_as == "native" else None
+    owner = native_owner(process, finding.phase) if known_as != "logged" else None
     if owner is None:
         return replace(finding, summary=text)
     text = f"{text}; {owner.subject} objects come with it, and may own it"

@@ -111,8 +111,8 @@ class Share:
         """Whether it is tensors that only C++ holds, and so many nodes of graphs came that these have saved them."""
         return self.kind == "tensors" and not self.holder and 0 < MOSTLY * self.came <= n_nodes
 
-    def comes_one_by_one(self, risen: int) -> bool:
-        """Whether as many came as if most of the ``risen`` generations in which memory rose left one.
+    def comes_one_by_one(self, risen: float) -> bool:
+        """Whether as many came as if most of the ``risen`` generations, those in which memory rose, left one.
 
         Example: one large array is no rise.
         """
@@ -434,7 +434,7 @@ def explain_once(
         return None
     turns = told.g + 1
     grown = memory.grown(told.g)
-    risen = told.g - (memory.symptom.judgement.since or 0)
+    risen = memory.symptom.n_rises
     told_once = [
         one for one in shares(told)
         if (one.may_be_told or (one.kind == "objects" and process.is_own(one.type_name))) and memory.may_be(one)

@@ -101,6 +101,18 @@ class Symptom:
         return min(self.judgement.slope, (values[-1] - values[late]) / (at[-1] - at[late]))
 
     @property
+    def n_rises(self) -> float:
+        """The generations since its growth began in which it rose, as those that were read one by one tell.
+
+        Example: what a phase leaves that comes every third generation rises in a third of them.
+        """
+        at, values = self.evidence.generations, self.evidence.values
+        begin = min(bisect_left(at, self.judgement.since or 0), len(at) - 1)
+        one_by_one = [n for n in range(begin + 1, len(at)) if at[n] - at[n - 1] == 1]
+        rising = [n for n in one_by_one if values[n] - values[n - 1] >= self.rise / 2]
+        return (at[-1] - at[begin]) * (len(rising) / len(one_by_one) if rising else 1.0)
+
+    @property
     def rises(self) -> bool:
         """Whether the series grows with no end in sight, or was looked at closer before it could be judged."""
         if self.judgement.verdict == "too short":

@@ -298,7 +298,8 @@ class PlaceWatch:
             self.is_explained = came >= _EXPLAINED * self._suspects.allocated_since(before.generation)
         elif is_last:
             there = charge(seen_once(table), table, least_bytes=_LEAST_BYTES, most=_MOST_ONCE)
-            self._record(_without_libraries(there, table), table, waits, generation, looks)
+            there = _without_libraries(there, table, self._suspects.allocated_since(0))
+            self._record(there, table, waits, generation, looks)
         if not is_last:
             looks.keep(generation, table)
 
@@ -385,10 +386,16 @@ def _row(growth: Growth, steps: Sequence[PathStep]) -> fmt.Place:
     )  # fmt: skip
 
 
-def _without_libraries(there: Sequence[Growth], table: PlaceTable) -> list[Growth]:
+def _without_libraries(there: Sequence[Growth], table: PlaceTable, grown: float) -> list[Growth]:
     """Leave out libraries' tables of their own types, which are there from the import on.
 
-    Types whose package is no module are theirs as well, as those that pybind11 makes.
+    Types whose package is no module are theirs as well, as those that pybind11 makes.  A place that holds most of what
+    memory has grown by stays: it holds what the program gave the library, such as files of a file system in memory.
+
+    Args:
+        there: places of one look.
+        table: the look.
+        grown: the bytes by which memory has grown since the first generation.
     """
     parents = dict(zip(table.place.tolist(), table.parent.tolist(), strict=True))
 
@@ -398,6 +405,8 @@ def _without_libraries(there: Sequence[Growth], table: PlaceTable) -> list[Growt
             place = parents[place]
         root = table.roots.get(place)
         if root is None or root.kind != MODULE or not is_installed(root.name):
+            return False
+        if growth.n_bytes >= _EXPLAINED * grown > 0:
             return False
         names = [part.type_name for part in (*growth.direct, *growth.inside)]
         return all(is_installed(name) or name.partition(".")[0] not in sys.modules for name in names)

@@ -385,6 +385,25 @@ def test_native_memory_names_the_objects_that_come_with_it_where_one_place_has_s
     assert finding.certainty.holder == ("seen once" if subject else "not known")
 
 
+@pytest.mark.parametrize(("since", "is_told"), [(LAST // 2, True), (LAST // 2 + 2, False)])
+def test_a_look_without_libraries_names_what_may_own_memory_where_it_speaks_of_most_of_the_run(
+    since: int, is_told: bool
+) -> None:
+    """Compressors take 192 bytes of Python's memory each; all of the heap was looked at once, at the end."""
+    streams = ("train.py main() local recorder (Recorder)", ".streams (dict, 60)")
+    row = fmt.Place(list(streams), "dict", 1, 8640, 0, [("_lzma.LZMACompressor", LAST - since, 8640)], [])
+    looks = [
+        fmt.Places(0, LAST, since, 8640, [row], libraries=False),
+        fmt.Places(0, LAST, LAST, 10**7, [], libraries=True),
+    ]
+
+    (finding,) = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8), "arrays_bytes": 1e6}, looks))
+
+    assert (finding.kind, finding.subject) == ("native", "LZMACompressor" if is_told else None)
+    assert finding.holder == (streams if is_told else ())
+    assert finding.certainty.holder == ("seen once" if is_told else "not known")
+
+
 def test_threads_explain_their_stacks() -> None:
     assert kinds(record({"malloc_in_use_bytes": rising(MIB, 1e8), "threads": rising(1)})) == ["threads"]
 

@@ -10,6 +10,7 @@ from scripted_runs import END, LAST, MIB, Curve, born, held, record, rising, sym
 from phaseprof.analysis.symptoms import carry_forward, find_symptoms, stands_in
 from phaseprof.recording import format as fmt
 from phaseprof.recording.series import Series
+from phaseprof.records import Evidence
 from phaseprof.verdict import judge
 
 EPISODES = "watched/Episode"
@@ -224,3 +225,13 @@ def test_resident_memory_speaks_for_what_missed_a_reading_and_is_undecided(n_rea
     undecided = replace(exact, judgement=replace(exact.judgement, verdict="growing"))
 
     assert stands_in(resident, {exact.key: undecided}) == ({exact.key: 1e6} if speaks else {})
+
+
+@pytest.mark.parametrize(("every", "n"), [(1, 21), (3, 7)])
+def test_a_series_rises_in_as_many_generations_as_the_readings_of_single_ones_tell(every: int, n: int) -> None:
+    """Fifteen are read one by one, and the last after a gap."""
+    values = [1e8 + 3e5 * (g // every) for g in (*range(16), 21)]
+    seen = Evidence("end", "malloc_in_use_bytes", (*range(16), 21), tuple(values))
+    found = replace(symptom("malloc_in_use_bytes"), evidence=seen)
+
+    assert found.n_rises == n
