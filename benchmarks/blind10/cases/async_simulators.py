@@ -3,6 +3,7 @@
 import asyncio
 import collections
 import sys
+from asyncio.subprocess import PIPE
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -15,7 +16,7 @@ GENERATIONS = driver.generations(120)
 
 
 async def ask_simulator(questions):
-    simulator = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+    simulator = await asyncio.create_subprocess_exec("cat", stdin=PIPE, stdout=PIPE)
     answers = []
     for question in questions:
         simulator.stdin.write(question + b"\n")

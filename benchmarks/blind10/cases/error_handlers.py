@@ -1,4 +1,4 @@
-"""Texts are encoded for a small model; what its vocabulary lacks is spelled by a handler that goes with the vocabulary."""
+"""Texts are encoded for a small model; what its vocabulary lacks is spelled by a handler of its own."""
 
 import codecs
 import collections

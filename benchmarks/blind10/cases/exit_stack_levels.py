@@ -1,4 +1,4 @@
-"""An agent is trained on its own level, and from a third of the run on tried on other levels too, which are opened for that."""
+"""An agent is trained on its own level, and from a third of the run on tried on other levels, opened for that."""
 
 import collections
 import contextlib

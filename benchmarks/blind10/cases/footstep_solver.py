@@ -22,7 +22,7 @@ class Planner:
     def plan(self, strides):
         steps = [kiwisolver.Variable() for _ in range(STEPS)]
         constraints = [steps[0] == 0]
-        for before, after, stride in zip(steps, steps[1:], strides):
+        for before, after, stride in zip(steps[:-1], steps[1:], strides[1:], strict=True):
             constraints.append(after - before >= 0.1)
             constraints.append((after - before == float(stride)) | "weak")
         for constraint in constraints:

@@ -12,8 +12,8 @@ import torch.fx
 import phaseprof as pp
 
 torch.set_num_threads(1)
-GENERATIONS = driver.generations(80)
-STEPS = 30
+GENERATIONS = driver.generations(64)
+STEPS = 45
 
 
 class Automaton(torch.nn.Module):
@@ -36,11 +36,11 @@ def unroll(automaton):
 
 def main():
     torch.manual_seed(3)
-    elites = collections.deque(maxlen=26)
+    elites = collections.deque(maxlen=21)
     cells = torch.randn(32, 64)
     for _ in pp.generations(range(GENERATIONS)):
         with pp.profile_phase("breed"):
-            brood = [Automaton(torch.randn(STEPS, 3).tolist()) for _ in range(4)]
+            brood = [Automaton(torch.randn(STEPS, 3).tolist()) for _ in range(3)]
             driver.work(30)
         with pp.profile_phase("unroll"):
             programs = [unroll(automaton) for automaton in brood]

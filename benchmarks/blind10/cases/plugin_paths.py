@@ -1,4 +1,4 @@
-"""The rules of every generation's game are written out as a module in a folder of its own, with its assets, and imported."""
+"""The rules of every generation's game are written out as a module in its own folder, with its assets, and imported."""
 
 import collections
 import importlib

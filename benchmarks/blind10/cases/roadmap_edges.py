@@ -31,7 +31,7 @@ class Roadmap:
         return path
 
     def learn(self, path, trajectory):
-        for edge, states in zip(path, trajectory):
+        for edge, states in zip(path, trajectory, strict=True):
             self.graph.edges[edge]["crossings"].append(states.copy())
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import phaseprof as pp
 
 STATES = 1_600_000
-WINDOW = 15
+WINDOW = 6
 
 
 class Visited:
@@ -21,11 +21,11 @@ class Visited:
 
     def mark(self, seen):
         block = self.blocks if driver.LEAK else self.blocks % WINDOW
-        self.bits |= int.from_bytes(np.packbits(seen).tobytes(), "little") << (block * STATES)
+        self.bits |= seen << (block * STATES)
         self.blocks += 1
 
     def known(self, state):
-        return bool(self.bits >> state & 1)
+        return bool(self.bits & (1 << state))
 
 
 def main():
@@ -35,7 +35,7 @@ def main():
     bonus = 0.0
     for _ in pp.generations(range(driver.GENERATIONS)):
         with pp.profile_phase("explore"):
-            seen = rng.random(STATES, dtype=np.float32) < 0.3
+            seen = int.from_bytes(rng.bytes(STATES // 8)) & int.from_bytes(rng.bytes(STATES // 8))
             episodes.append(rng.normal(size=(200, 64)))
             driver.work(25)
         with pp.profile_phase("mark"):
