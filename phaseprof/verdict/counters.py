@@ -93,7 +93,8 @@ def _judge(x: Floats, y: Floats, early: float) -> Outcome:
     outcome = _judge_rising(x, y, Outcome("growing", "staircase", begin, since, 0.1), early)
     if outcome.verdict == "leak" and (_is_overdue(x, y, rises, longest) or _may_have_ended_unseen(x, y)):
         return replace(outcome, verdict="growing")
-    return outcome
+    rest = _after_rest(x, y) if outcome.verdict == "leak" else 0
+    return replace(outcome, begin=float(x[rest]), since=float(x[rest])) if rest else outcome
 
 
 def _has_nearly_ended(x: Floats, y: Floats, rises: NDArray[np.intp]) -> bool:
@@ -133,6 +134,18 @@ def _after_pause(x: Floats, rises: NDArray[np.intp]) -> int:
     longest = int(np.argmax(waits))
     unlike = order[-1] > 3 * order[-2] + 1
     return int(rises[longest]) - 1 if unlike and longest <= len(waits) - 3 else 0
+
+
+def _after_rest(x: Floats, y: Floats) -> int:
+    """Index of the last reading before growth that began late, beside which what came before is nothing; 0 without it.
+
+    Example: 2 KB come in each generation, and from the twentieth on 1 MB.
+    """
+    rises = rise_indices(y)
+    rates = (y[rises] - y[rises - 1]) / (x[rises] - x[rises - 1])
+    main = rises[rates >= PART * _rate(x, y)] if len(y) > 1 else rises
+    begin = _after_pause(x, main)
+    return begin if len(main) and begin == main[0] - 1 else 0
 
 
 def _waits(x: Floats, rises: NDArray[np.intp]) -> Floats:

@@ -116,10 +116,14 @@ def without_alternation(series: Series) -> Series:
     """Lower every second generation by what it stands higher, where levels go up and down from each to the next.
 
     Found between readings of neighbouring generations, and taken off all: later ones may be of every second only.
+    Where at most every second or tenth is read, those are neighbours.
     Example: two buffers are used in turns. Cost: O(n).
     """
-    is_odd, steps = series.x % 2, np.diff(series.y)
-    next_to = np.diff(series.x) == 1
+    waits, steps = np.diff(series.x), np.diff(series.y)
+    unit = waits.min()
+    if (waits % unit).any():
+        return series
+    is_odd, next_to = (series.x - series.x[0]) // unit % 2, waits == unit
     after_even, after_odd = steps[next_to & (is_odd[:-1] == 0)], steps[next_to & (is_odd[:-1] == 1)]
     if min(len(after_even), len(after_odd)) < EACH_WAY:
         return series

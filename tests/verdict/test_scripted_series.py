@@ -279,8 +279,8 @@ def test_a_leak_that_begins_when_readings_have_grown_rare_has_its_own_slope():
 
     found = judge([1_000 * turn + 1_024_000 * max(0, turn - 20) for turn in turns], generations=turns)
 
-    assert found.verdict == "leak"
-    assert 5e5 < found.slope < 1.1e6
+    assert (found.verdict, found.since) == ("leak", 19)
+    assert 9e5 < found.slope < 1.1e6
 
 
 RARE = [*range(14), 15, 17, 19, 23, 27, 31, 39, 48, 52]
