@@ -5,7 +5,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import driver
-import numpy as np
 import torch
 
 import phaseprof as pp
@@ -61,7 +60,7 @@ def main():
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            driver.work(70)
+            driver.work(50)
         with pp.profile_phase("paint"):
             paint(model.attention, canvas)
             driver.work(40)

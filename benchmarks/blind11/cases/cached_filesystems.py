@@ -1,4 +1,4 @@
-"""The shards of each snapshot of the data set are read through a file system of fsspec, which knows where each begins."""
+"""The shards of each snapshot of the data set are read through a file system of fsspec, which knows where all begin."""
 
 import sys
 from pathlib import Path

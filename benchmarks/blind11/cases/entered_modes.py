@@ -8,11 +8,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import driver
 import numpy as np
 import torch
+from torch.overrides import TorchFunctionMode
 
 import phaseprof as pp
 
 torch.set_num_threads(1)
-from torch.overrides import TorchFunctionMode
 
 
 class CallMeter(TorchFunctionMode):

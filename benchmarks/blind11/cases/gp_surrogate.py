@@ -9,7 +9,7 @@ import numpy as np
 
 import phaseprof as pp
 
-WINDOW = 400
+WINDOW = 320
 
 
 class Surrogate:
@@ -49,7 +49,7 @@ def main():
     rng = np.random.default_rng(14)
     surrogate = Surrogate(6)
     best = np.zeros(6)
-    for _ in pp.generations(range(driver.generations(100))):
+    for generation in pp.generations(range(driver.generations(100))):
         with pp.profile_phase("try"):
             points = best + rng.normal(size=(16, 6))
             values = np.sin(points).sum(1) - np.abs(points).sum(1) / 5
@@ -60,7 +60,7 @@ def main():
             driver.work(25)
         with pp.profile_phase("propose"):
             proposals = best + rng.normal(size=(64, 6)) / 2
-            if len(surrogate.points) % 160 == 0:
+            if generation % 10 == 9:
                 best = proposals[surrogate.predict(proposals).argmax()]
             driver.work(55)
     driver.finish()

@@ -6,7 +6,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import driver
-import numpy as np
 import torch
 
 import phaseprof as pp

@@ -7,9 +7,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import driver
 import numpy as np
+from sortedcontainers import SortedKeyList
 
 import phaseprof as pp
-from sortedcontainers import SortedKeyList
 
 
 class Candidate:

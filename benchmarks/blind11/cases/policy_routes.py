@@ -6,9 +6,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import driver
 import numpy as np
+from werkzeug.routing import Map, Rule
 
 import phaseprof as pp
-from werkzeug.routing import Map, Rule
 
 
 class Server:

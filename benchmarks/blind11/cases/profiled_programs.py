@@ -1,7 +1,7 @@
 """The programs of genetic programming are evaluated under cProfile, to see which are slow."""
 
-import cProfile
 import collections
+import cProfile
 import sys
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Observations are written into a scratch mapping by C code, a fresh one for each generation, which is unmapped at its end."""
+"""Observations are written into a scratch mapping by C code, one a generation, which is unmapped at its end."""
 
 import collections
 import ctypes
@@ -22,8 +22,8 @@ class Scratch:
     def __init__(self, count):
         self.count = count
         self.bytes = count * ctypes.sizeof(ctypes.c_double)
-        self.address = libc.mmap(None, self.bytes, mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
-                                 -1, 0)
+        access, kind = mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+        self.address = libc.mmap(None, self.bytes, access, kind, -1, 0)
         if self.address in (None, ctypes.c_void_p(-1).value):
             raise OSError(ctypes.get_errno(), "mmap")
 

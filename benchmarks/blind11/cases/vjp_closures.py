@@ -6,7 +6,6 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import driver
-import numpy as np
 import torch
 
 import phaseprof as pp
@@ -26,7 +25,7 @@ class Curvature:
         direction = torch.randn_like(output)
         for product in self.products[-1:]:
             (gradient,) = product(direction)
-            self.estimate = 0.9 * self.estimate + 0.1 * float((gradient * gradient).sum())
+            self.estimate = 0.9 * self.estimate + 0.1 * float(gradient.detach().square().sum())
         if not driver.LEAK:
             self.products.clear()
 

@@ -1,4 +1,4 @@
-"""Rendered views of the levels are cached up to so many bytes; later in the curriculum some are rendered again, finer."""
+"""Rendered views of the levels are cached up to so many bytes; later in the run some are rendered again, finer."""
 
 import collections
 import sys
