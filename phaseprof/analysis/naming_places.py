@@ -27,6 +27,8 @@ def name_growth(place: fmt.Place) -> tuple[str, str, str]:
     part = SAVED if place.steps and place.steps[0] == OUTSIDE else MOSTLY
     if name in TENSORS and place.graphs >= part * sum(n for one, n, _ in place.inside if _is_tensor(one)) > 0:
         return "autograd graph", "Tensor", subject
+    if place.steps and place.steps[0] == OUTSIDE and _carry(place):
+        return "objects", short(place.direct[0][0]), place.direct[0][0]
     if name in CONTAINERS or (is_plumbing(subject) and name not in TENSORS):
         return "container", short(_carried(place)), subject
     return KIND_OF_TYPE.get(name, "objects"), name, subject
@@ -47,6 +49,17 @@ def _subject(place: fmt.Place) -> str:
         objects = [name for name, _, _ in telling if is_hidden and short(name) not in KIND_OF_TYPE]
         return next(iter(objects), telling[0][0])
     return place.direct[0][0] if place.direct else place.type
+
+
+def _carry(place: fmt.Place) -> bool:
+    """Whether Python's own objects came directly, no containers, that have most of what came below them.
+
+    Example: functions that a table of the interpreter's holds, each with a dict among its defaults.
+    """
+    name, _, n_bytes = place.direct[0] if place.direct else ("", 0, 0)
+    if n_bytes < MOSTLY * place.bytes or not is_plumbing(name) or short(name) in CONTAINERS:
+        return False
+    return next((own for one, _, own in place.inside if one == name), n_bytes) < MOSTLY * n_bytes
 
 
 def _is_in_most(place: fmt.Place, row: tuple[str, int, int]) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -207,7 +208,7 @@ def shares(told: fmt.Places | None, item_bytes: Mapping[tuple[str, ...], float] 
     each = item_bytes or {}
     every = [
         _share(place, told.since, turns, each.get(tuple(place.steps)))
-        for place in told.rows if place.bytes > 0 and place.steps
+        for place in told.rows if place.bytes > 0 and place.steps and not _is_ours(place)
     ]  # fmt: skip
     if not any(one.kind == "autograd graph" for one in every):
         every = [_as_graph(one) if one.is_saved_by(_n_nodes(told)) else one for one in every]
@@ -217,8 +218,12 @@ def shares(told: fmt.Places | None, item_bytes: Mapping[tuple[str, ...], float] 
     return [
         replace(one, holder=contexts) if one.kind == "autograd graph" and not one.holder else one
         for one in every
-        if not is_own_name(one.type_name)
     ]
+
+
+def _is_ours(place: fmt.Place) -> bool:
+    """Whether what came is of this package, such as a local variable that holds a profiler."""
+    return any(map(is_own_name, (place.type, name_growth(place)[2], *(name for name, _, _ in place.direct[:1]))))
 
 
 def _contexts(every: Sequence[Share]) -> tuple[str, ...]:
@@ -435,13 +440,15 @@ def explain_once(
     turns = told.g + 1
     grown = memory.grown(told.g)
     risen = memory.symptom.n_rises
+    resident = _grown(process, "anonymous_bytes", memory) if memory.blocks_rate else 0.0  # blocks are of many sizes
     told_once = [
         one for one in shares(told)
         if (one.may_be_told or (one.kind == "objects" and process.is_own(one.type_name))) and memory.may_be(one)
     ]  # fmt: skip
     fitting = [
         one for one in told_once
-        if accounts_for(turns * one.bytes_slope, grown) and not one.is_full and one.comes_one_by_one(risen)
+        if any(accounts_for(turns * one.bytes_slope, most) for most in (grown, resident))
+        and not one.is_full and one.comes_one_by_one(risen)
     ]  # fmt: skip
     best = min(
         fitting,
@@ -464,6 +471,15 @@ def explain_once(
     once = Certainty(subject="seen once", holder="seen once" if share.holder else "not known")
     text = f"{found.summary}; named from a single look at the end: {where}"
     return replace(found, certainty=once, summary=text)
+
+
+def _grown(process: ProcessRun, metric: str, memory: Memory) -> float:
+    """What a counter's readings rose by since the growth of memory began; 0 where it was not read."""
+    series = process.series.get((AT, metric))
+    if series is None or not len(series):
+        return 0.0
+    begin = bisect_left(series.generations, memory.symptom.judgement.since or 0)
+    return float(series.last - series.values[min(begin, len(series) - 1)])
 
 
 def _kept_nodes(process: ProcessRun, memory: Memory) -> Share | None:

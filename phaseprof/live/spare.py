@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
 
 # An import, or a look into /proc, opens one file within another at most; a pipe has two descriptors.
 _PIPES = 1
 
 
-class Room(contextlib.ContextDecorator):
+class Room:
     """Lets go of the descriptors that are kept back while work is done that opens files; wraps functions, too.
 
     Without it what is imported late, such as the report, fails at the end of a program that leaks descriptors.  They
@@ -22,6 +28,16 @@ class Room(contextlib.ContextDecorator):
         self._held: list[tuple[int, int]] = []  # descriptor and inode
         self._depth = 0
         self._is_wanted = False
+
+    def __call__(self, function: Callable[Given, Result]) -> Callable[Given, Result]:
+        """Decorate a function; a wrapper of ``contextlib`` would have a frame that counts as the program's."""
+
+        @functools.wraps(function)
+        def with_room(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+            with self:
+                return function(*args, **kwargs)
+
+        return with_room
 
     def keep(self) -> None:
         """Keep descriptors back from now on, as many as there are."""

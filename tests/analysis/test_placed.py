@@ -194,6 +194,39 @@ def test_a_single_look_names_where_about_as_much_lies_as_memory_grew_by() -> Non
     )
 
 
+@pytest.mark.parametrize(("blocks", "is_named"), [(0, False), (400, True)])
+def test_blocks_of_pythons_allocator_may_be_large(blocks: int, is_named: bool) -> None:
+    """A block is taken for 48 bytes; what resident memory rose by bounds what a place may hold of it."""
+    cache = place(20 * 128 * 1024, steps=["module sys.path_importer_cache (dict, 20)"])
+    looks = fmt.Places(0, LAST, LAST, 110 * MIB, [cache])
+    counters = {"malloc_in_use_bytes": rising(40_000, 1e8), "anonymous_bytes": rising(128 * 1024, 1e8)}
+    process = record(counters | ({"python_blocks": rising(blocks)} if blocks else {}), [looks])
+
+    assert any(found.holder for found in find_leaks(process)) is is_named
+
+
+@pytest.mark.parametrize(("own", "named"), [(4000, ("objects", "function")), (9 * MIB, None)])
+def test_what_c_holds_is_named_by_what_came_directly_if_that_carries_the_rest(
+    own: int, named: tuple[str, str] | None
+) -> None:
+    handlers = place(
+        steps=["outside Python", "(dict, 578)"], direct=(("function", 10, 10 * MIB),),
+        inside=(("dict", 10, 10 * MIB - own), ("function", 10, own)), kind="dict",
+    )  # fmt: skip
+
+    told = [(kind, subject) for kind, subject, *holder in run(handlers) if subject and not holder]
+
+    assert told == ([] if named is None else [named])
+
+
+def test_what_came_with_a_profiler_is_ours() -> None:
+    """A local variable of a function that ends the run holds it."""
+    profiler = ("phaseprof.profiler.Profiler", 1, 10 * MIB)
+    ours = place(direct=(profiler,), steps=["train.py finish() local"], kind="frame")
+
+    assert run(ours) == [("native", "")]
+
+
 BATCHES = ["module __main__.trainer (Trainer)", ".batches (list, 40)"]
 
 
