@@ -56,6 +56,9 @@ _LEAST_BYTES, _MOST_PLACES, _MOST_ONCE = 1024, 12, 40
 _FIRST_NS = 1_000_000_000
 # By so much a look may overdraw while it is not known where memory goes; what comes after it waits for that.
 _DEBT_NS = 20_000_000
+# The first look may take so much of the whole share so far, whatever else was spent: without it, nothing that is seen at
+# the end can be told to have grown.
+_FIRST_PART = 0.4
 # A look that takes no longer goes before all else that costs as much.
 _CHEAP_NS = 60_000_000
 # When a counter begins to rise, so many generations between two looks are enough.
@@ -127,6 +130,8 @@ class _Looks:
         cost_ns = self.cost_ns()
         if not self._budget.is_short(cost_ns, self.job):
             return False
+        if not self.kept and cost_ns <= _FIRST_PART * (self._budget.share or math.inf) * self._budget.wall_ns:
+            return True
         room_ns = self._budget.room_ns()
         return cost_ns <= (room_ns if is_explained else max(room_ns, self._budget.whole_room_ns() + _DEBT_NS))
 
@@ -258,7 +263,7 @@ class PlaceWatch:
 
     def _wanted(self) -> list[_Looks]:
         """The kinds of looks that are made in the loop, the cheaper first."""
-        return [self._part] if self.is_explained else [self._part, self._whole]
+        return [self._part] if self.is_explained and self._whole.kept else [self._part, self._whole]
 
     def _is_due(self, looks: _Looks, generation: int, *, is_urgent: bool) -> bool:
         if looks.is_too_slow():

@@ -135,8 +135,8 @@ def test_near_a_containers_limit_that_files_tell_the_same_is_said(tmp_path: Path
         (root / name).write_text(text + "\n")
     before = f"""import functools; from pathlib import Path; from phaseprof.probes import limits, registry
         registry.PROBES["limits"] = functools.partial(limits.LimitProbe, Path({str(root)!r}))"""
-    fill = f"Path({str(used)!r}).write_text(str({limit} * (number - 99) * 97 // 2100))"
-    collect = f"time.sleep(0.06 if number < 116 else 0.12); {fill}"
+    fill = f"Path({str(used)!r}).write_text(str({limit} * min(97, 3 * (number - 80)) // 100))"
+    collect = f"time.sleep(0.06 if number < 110 else 0.12); {fill}"
 
     run(tmp_path / "run", "os.kill(os.getpid(), signal.SIGKILL)", before=before, collect=collect)
 
