@@ -56,6 +56,7 @@ ADVICE = {
     "arrays": "Clear or bound {place}; if a small slice is what you need, copy it: a view keeps the whole array.",
     "autograd graph": "Detach what goes into {place}: .detach() where a device sync would hurt, .item() or float() for "
     "logging; collect experience under torch.no_grad(), and clear gradients with zero_grad(set_to_none=True).",
+    "one object": "Bound what {place} keeps in attributes of its own, such as numbers or text.",
     "container": "Bound {place} or remove entries that you are done with: deque(maxlen=...), lru_cache(maxsize=...), "
     "or pop on completion.",
     "garbage": "Only a full collection frees these reference cycles, and collections are too rare: break the cycle "
@@ -180,7 +181,8 @@ def _begun(finding: Finding) -> str:
         return ""
     if finding.kind == "children" and finding.slope_unit.startswith("bytes/"):  # it grows in children that were there
         return " allocated"
-    return " " + _BORN.get(finding.kind, "filled" if _is_one_container(finding) else "created")
+    is_one = _is_one_container(finding) or is_one_object(finding)
+    return " " + _BORN.get(finding.kind, "filled" if is_one else "created")
 
 
 def phase_words(phase: str) -> str:
@@ -194,6 +196,12 @@ def _is_one_container(finding: Finding) -> bool:
     """Whether one container grows, not the number of them, and its items have no better name."""
     is_held = bool(finding.holder) and f"({finding.subject}" in finding.holder[-1]
     return finding.kind == "container" and (is_held or finding.metric.startswith("container/"))
+
+
+def is_one_object(finding: Finding) -> bool:
+    """Whether an object grows in itself, by numbers for example, and not the number of such objects."""
+    is_held = bool(finding.holder) and finding.holder[-1].endswith(f"({finding.subject})")
+    return finding.kind == "objects" and is_held and finding.slope_unit.startswith("bytes/")
 
 
 def _name_subject(finding: Finding, known_as: str | None) -> tuple[str, bool]:
@@ -217,7 +225,7 @@ def _name_subject(finding: Finding, known_as: str | None) -> tuple[str, bool]:
         return words, is_plural
     if kind == "gpu" or finding.metric.endswith("/allocated_bytes"):
         return f"{words} on {subject}", is_plural
-    if _is_one_container(finding):
+    if _is_one_container(finding) or is_one_object(finding):
         return f"{'An' if subject[0] in 'aeiouAEIOU' else 'A'} {subject}", False
     return (_PLURALS[subject].capitalize(), True) if subject in _PLURALS else (subject, False)
 

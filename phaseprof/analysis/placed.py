@@ -17,7 +17,7 @@ import numpy as np
 from phaseprof.analysis.categories import CONTAINERS, GRAPH_NODE, MEMORY, PLAIN_ITEMS, TENSORS
 from phaseprof.analysis.garbage import comes_to_much, waits_for_long
 from phaseprof.analysis.limits import FELT_BYTES, LOG_NEWS_BYTES, OWN_BYTES, Horizon
-from phaseprof.analysis.naming import advise, summarise
+from phaseprof.analysis.naming import advise, is_one_object, summarise
 from phaseprof.analysis.naming_places import MOSTLY, SHARE, name_growth, short
 from phaseprof.analysis.paths import normalised
 from phaseprof.analysis.since import since
@@ -536,6 +536,8 @@ def _finding(process: ProcessRun, memory: Memory, share: Share, horizon: Horizon
     )  # fmt: skip
     if share.kind == GARBAGE and not (waits_for_long(process, judgement.since or 0) and comes_to_much(process)):
         found = replace(found, verdict="growing", eta_s=None)
+    if is_one_object(found) and not share.came:
+        found = replace(found, advice=advise("one object", share.subject, share.holder))
     return replace(found, summary=summarise(found, share.bytes_slope))
 
 

@@ -56,8 +56,8 @@ _LEAST_BYTES, _MOST_PLACES, _MOST_ONCE = 1024, 12, 40
 _FIRST_NS = 1_000_000_000
 # By so much a look may overdraw while it is not known where memory goes; what comes after it waits for that.
 _DEBT_NS = 20_000_000
-# The first look may take so much of the whole share so far, whatever else was spent: without it, nothing that is seen at
-# the end can be told to have grown.
+# The first look may take so much of the share so far, whatever else was spent: without it, nothing that is seen at the
+# end can be told to have grown.
 _FIRST_PART = 0.4
 # A look that takes no longer goes before all else that costs as much.
 _CHEAP_NS = 60_000_000

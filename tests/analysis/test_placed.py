@@ -219,6 +219,18 @@ def test_what_c_holds_is_named_by_what_came_directly_if_that_carries_the_rest(
     assert told == ([] if named is None else [named])
 
 
+def test_an_object_that_grows_in_itself_is_not_said_to_be_many() -> None:
+    """A number of arbitrary length, in which a bit stands for each state that was visited."""
+    visited = ["train.py main() local visited (Visited)"]
+    grown = place(direct=(), inside=(("__main__.Visited", 0, 10 * MIB),), steps=visited, kind="__main__.Visited")
+    looks = fmt.Places(0, LAST, LAST - 10, 10 * MIB, [grown])
+
+    (found,) = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [looks]))
+
+    assert found.summary.startswith("A Visited leaks")
+    assert found.advice == "Bound what visited keeps in attributes of its own, such as numbers or text."
+
+
 def test_what_came_with_a_profiler_is_ours() -> None:
     """A local variable of a function that ends the run holds it."""
     profiler = ("phaseprof.profiler.Profiler", 1, 10 * MIB)
