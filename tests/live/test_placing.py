@@ -101,6 +101,24 @@ def test_within_a_budget_looks_in_the_loop_show_what_the_program_holds() -> None
     assert not any(row.steps[0].startswith(("outside", "unreachable", "module numpy")) for row in told[-1].rows)
 
 
+@pytest.mark.parametrize(("seconds", "is_made"), [(2, False), (5, True)])
+def test_what_others_spent_does_not_keep_the_first_look_at_all_of_the_heap_from_being_made(
+    seconds: int, is_made: bool
+) -> None:
+    """It takes 40 ms for the 500,000 blocks of a usual heap: two fifths of two per cent of five seconds."""
+    records, now = Records(), [0]
+    budget = Budget(0.02, lambda: now[0], max_pause_s=10.0)
+    watch = PlaceWatch(records, budget, Rising())
+    budget.charge("counters", 1_000_000_000)
+    watch.is_explained = True
+    now[0] += seconds * 1_000_000_000
+    watch.at_generation_end(12)  # what the program holds comes first
+    watch.at_generation_end(13)
+
+    assert bool(watch._whole.kept) is is_made
+    watch.abandon()
+
+
 def test_a_look_that_would_last_too_long_is_cut_and_left_to_the_end() -> None:
     trainer, records, now = Trainer(), Records(), [0]
     trainer.rollouts.append([(n,) for n in range(300_000)])
