@@ -169,9 +169,14 @@ class Budget:
 
     def begin(self, *, asked: bool) -> tuple[int, bool, int, int]:
         """Begin a block that is charged; ``end`` takes what is returned."""
-        outer = self._inner_ns, self._is_asked
+        begun = self._inner_ns, self._is_asked, self.clock(), self.cpu_clock()
+        # Last, and in one step: what a signal handler raises before it finds all as it was.
         self._inner_ns, self._is_asked = 0, asked or self._is_asked
-        return *outer, self.clock(), self.cpu_clock()
+        return begun
+
+    def forget_open(self) -> None:
+        """No block is open: one that was begun ended without a word, by what a signal handler raised on its way out."""
+        self._inner_ns, self._is_asked = 0, False
 
     def end(self, job: str, begun: tuple[int, bool, int, int]) -> None:
         """Charge what a block took, without what blocks inside it did."""

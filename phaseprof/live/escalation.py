@@ -142,8 +142,9 @@ class Escalation:
 
     def _see(self, values: Mapping[str, float | None], owner: str | None) -> None:
         for key, value in values.items():
-            if value is not None:
-                self.open[key].deltas.see(value, owner)
+            one = self.open.get(key)  # another thread's generation may have ended what was being read
+            if value is not None and one is not None:
+                one.deltas.see(value, owner)
 
     @uninterrupted
     def _read(self, owner: str | None, *, complete: bool = False) -> None:

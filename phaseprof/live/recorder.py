@@ -86,7 +86,7 @@ class Recorder:
         self._counted: deque[fmt.Visits] = deque()
         self._lanes = Lanes([], itertools.count())
         self._lanes.take()
-        self.is_closed = self.has_threads = False
+        self.is_closed = self.has_threads = self._is_folding = False
         self._is_warning_of_file = False
         self.read_devices: DeviceReader | None = None
         self._statm: KeptFile | None = None
@@ -239,11 +239,12 @@ class Recorder:
 
     def _record(self, row: Row) -> None:
         """Record a boundary step by step."""
+        writer = self._writer
+        line = b"" if writer is None else fmt.encode(_as_point(row)) + b"\n"
+        # Next to each other, so that a signal handler that raises takes it from both or from none.
         self._pending += row
-        if self._writer is not None:
-            self._writer.write(fmt.encode(_as_point(row)) + b"\n")
-        if len(self._pending) > _MAX_PENDING:
-            self.fold()
+        if writer is None or writer.file.write(line, 1):
+            self._go_on()
 
     def samples(self, label: int, readings: Sequence[tuple[int, bytes]]) -> None:
         """Record readings of process memory that were taken beside the program, each with its time, in one ``write``.
@@ -274,11 +275,20 @@ class Recorder:
         number, is_used = self._lanes.take()
         self.has_threads = True
         if is_used:
-            # In its place among the boundaries: to take those in for each thread would cost what hundreds of them do.
-            self._pending += (now, -1, TAKEN_OVER, -1, ANY_STATM.encode(), None, -1.0, number)
-            if self._writer is not None:
-                self._writer.write(fmt.encode(fmt.Thread(now, number)) + b"\n")
+            self._take_over(now, number)
         return number
+
+    def _take_over(self, now: int, lane: int) -> None:
+        """Record that nothing is open in a lane from here on."""
+        line = b"" if self._writer is None else fmt.encode(fmt.Thread(now, lane)) + b"\n"
+        # In its place among the boundaries: to take those in for each thread would cost what hundreds of them do.
+        self._pending += (now, -1, TAKEN_OVER, -1, ANY_STATM.encode(), None, -1.0, lane)
+        if self._writer is not None:
+            self._writer.write(line)
+
+    def leave_all(self) -> None:
+        """Record that the calling thread has left all phases, since ends of some may be missing."""
+        self._take_over(self._clock(), getattr(self._lanes, "number", 0))
 
     def count(self, record: fmt.Visits) -> None:
         """Write how many visits were only counted; the model takes that in together with the points."""
@@ -316,13 +326,38 @@ class Recorder:
     def fold(self) -> None:
         """Let the model take in the points that wait."""
         with self._lock:
-            pending = self._pending
-            # Threads go on appending to this list; a cut and a deletion are one step each.
-            waiting = pending[:]
-            del pending[: len(waiting)]
-            self._n_folded += len(waiting) // N_FIELDS
-            self.model.take(waiting)
+            if self._is_folding:  # in a signal handler that came in between: what it recorded waits
+                return
+            try:
+                self._is_folding = True
+                self._fold()
+            finally:
+                self._is_folding = False
+
+    def _fold(self) -> None:
+        pending = self._pending
+        # Threads go on appending to this list; a cut and a deletion are one step each.
+        waiting = pending[:]
+        n = len(waiting)
+        try:
+            batch = self.model.read(waiting) if n else None
+        except Exception as error:
+            raise_the_programs(error)  # nothing was changed: they wait for the next time
+            del pending[:n]
+            raise
+        try:
+            del pending[:n]
+            self._n_folded += n // N_FIELDS
+            if batch is not None:
+                self.model.take_read(batch)
             self._take_counted()
+        except BaseException:
+            self.model.forget_open()
+            self.model.note(
+                f"up to {n // N_FIELDS} boundaries are missing from the figures of this process, since an exception "
+                "was raised while they were added up; a recording on disk has them"
+            )
+            raise
 
     def _take_counted(self) -> None:
         while self._counted:
@@ -353,20 +388,22 @@ class Recorder:
             self._is_warning_of_file = False
 
     def close(self, reason: str) -> None:
-        """Write the end of the recording and close its file."""
-        self.fold()
-        self.check_file()
-        # A forked child that recorded nothing leaves no file: there, what is added here waits for one in vain.
-        self.add(fmt.End(self._clock(), reason))
-        self.is_closed = True
-        writer, self._writer = self._writer, None
+        """Write the end of the recording and close its file; what was interrupted is done by another call."""
+        writer = self._writer
+        if writer is None or not writer.is_closing:
+            self.fold()
+            self.check_file()
+            # A forked child that recorded nothing leaves no file: there, what is added here waits for one in vain.
+            self.add(fmt.End(self._clock(), reason))
         if writer is not None:
             writer.close()
             if writer.lost:
                 self.model.note(writer.describe_losses())
+            self._writer = None
         if self._staging is not None:
             self._staging.end()
         self._close_probe()
+        self.is_closed = True
 
     def abandon(self) -> None:
         """In a forked child: let go of the parent's file."""

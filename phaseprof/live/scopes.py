@@ -147,13 +147,17 @@ class PhaseScope(_PlainWith):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        if error is not None:
-            self._to.last_look.failed_in(self._visited.name, error)
-        if self._open:
-            items = -1.0 if callable(self._items) else count_items(self._to, self._items, None)
-            _leave_newest(self._to, self._open, items)
-        elif self._items is not None and self._to.enabled and not callable(self._items):
-            self._visited.add_items(count_items(self._to, self._items, None))
+        items = -1.0
+        try:
+            if error is not None:
+                self._to.last_look.failed_in(self._visited.name, error)
+            if self._items is not None and not callable(self._items):
+                items = count_items(self._to, self._items, None)
+        finally:
+            if self._open:
+                _leave_newest(self._to, self._open, items)
+            elif self._to.enabled:
+                self._visited.add_items(items)
 
     def __call__(self, function: F) -> F:
         """Decorate a function, method, static or class method, coroutine or (async) generator."""
@@ -209,15 +213,17 @@ def _wrap_function(
             if items is not None:
                 label.add_items(count_items(to, items, result))
             return result
-        visit = to.enter(label, now)
+        visit, n = to.enter(label, now), -1.0
         try:
             result = function(*args, **kwargs)
+            if items is not None:
+                n = count_items(to, items, result)
+            return result
         except BaseException as error:
             to.last_look.failed_in(label.name, error)
-            to.leave(visit, -1.0)
             raise
-        to.leave(visit, -1.0 if items is None else count_items(to, items, result))
-        return result
+        finally:
+            to.leave(visit, n)
 
     return phase
 
@@ -229,19 +235,17 @@ def _wrap_coroutine(
     async def phase(*args: object, **kwargs: object) -> object:
         if not to.enabled:
             return await function(*args, **kwargs)
-        visit = _begin(to, label)
+        visit, n = _begin(to, label), -1.0
         try:
             result = await function(*args, **kwargs)
-        except BaseException:
+            if items is not None:
+                n = count_items(to, items, result)
+            return result
+        finally:
             if visit is not None:
-                to.leave(visit, -1.0)
-            raise
-        n = -1.0 if items is None else count_items(to, items, result)
-        if visit is not None:
-            to.leave(visit, n)
-        else:
-            label.add_items(n)
-        return result
+                to.leave(visit, n)
+            else:
+                label.add_items(n)
 
     return phase
 
@@ -321,32 +325,28 @@ def _leave_newest(to: Boundaries, opened: list[Visit], items: float) -> None:
 
 
 class CheckpointScope(_BlockOnly):
-    """What ``checkpoint(label)`` returns: the point is recorded already; as a block it records the span too.
+    """What ``checkpoint(label)`` returns: the point is recorded already; as a block it records the span too."""
 
-    Attributes:
-        opened: its blocks that are recorded and have not ended: mostly none.
-    """
-
-    __slots__ = ("_block", "_to", "opened")
+    __slots__ = ("_block", "_opened", "_to")
     called = "checkpoint"
 
     def __init__(self, to: Boundaries, block: Visited) -> None:
         self._to = to
         self._block = block
-        self.opened: list[Visit] | None = None
+        self._opened: list[Visit] | None = None
 
     def __enter__(self) -> CheckpointScope:
         if self._to.enabled:
-            if self.opened is None:
-                self.opened = []
-            self.opened.append(self._to.enter(self._block, self._to.clock()))
+            if self._opened is None:
+                self._opened = []
+            self._opened.append(self._to.enter(self._block, self._to.clock()))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        if self.opened:
-            _leave_newest(self._to, self.opened, -1.0)
+        if self._opened:
+            _leave_newest(self._to, self._opened, -1.0)
 
 
 class CountedScope(_BlockOnly):

@@ -7,8 +7,6 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from contextvars import ContextVar
-from sys import getrefcount
 
 from phaseprof.errors import ExpectationError, PhaseprofError
 from phaseprof.interrupts import raise_the_programs
@@ -23,6 +21,7 @@ from phaseprof.live.inspector import Inspector
 from phaseprof.live.log_lines import log_generation
 from phaseprof.live.loops import OpenEnd, shown_index
 from phaseprof.live.marks import Marks, end_stale
+from phaseprof.live.open_visits import OpenVisits
 from phaseprof.live.origin import written_at
 from phaseprof.live.recorder import MAX_LABELS, OVERFLOW, Recorder
 from phaseprof.live.rounds import Rounds
@@ -39,9 +38,7 @@ from phaseprof.probes import own
 from phaseprof.probes.run_queue import RunQueue
 from phaseprof.recording import format as fmt
 
-Mark = tuple[Visited, Visited, CountedScope, CheckpointScope]
-# References to a scope that no program has: that of its mark, a local variable, and the call that counts them.
-UNUSED = 3
+Mark = tuple[Visited, Visited, CountedScope]
 ROLES = (*VISITS, "generation")
 
 
@@ -65,7 +62,8 @@ class Session:
         self.on_report: Callable[[], None] | None = None
         self.hooks = Hooks(self.warn)
         self.counts_due = 0
-        self._stack: ContextVar[Visit | None] = ContextVar("phaseprof_visits", default=None)
+        self._stack = OpenVisits(lambda: self.recorder.leave_all())  # noqa: PLW0108 - that of then
+        self.is_open = self._stack.is_open
         self._visited: dict[str, dict[str, Visited]] = {role: {} for role in ROLES}
         self._turns = self.visited("generation", "generation")
         self._warned: set[str] = set()
@@ -131,6 +129,11 @@ class Session:
         for entry in self.watches.entries.values():
             self.recorder.add(fmt.Watch(entry.name, entry.low, entry.high))
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether a recording waits for its end: it goes on, or was switched off, or its end was interrupted."""
+        return self.enabled or (self.recorder.n_points > 0 and not self.recorder.is_closed)
+
     def watch(self, target: type | str, expected: Expected) -> None:
         """Watch a class; see ``Profiler.watch``."""
         entry = self.watches.add(target, expected)
@@ -161,7 +164,7 @@ class Session:
 
     def enter(self, label: Visited, now: int) -> Visit:
         """A phase or block begins: record the boundary, then let the inspector look if it wants to."""
-        around: Visit | None = self._stack.get()
+        around = self._stack.innermost()
         is_recorded = now >= label.due
         visit: Visit = (object(), around, label, is_recorded)
         try:
@@ -192,6 +195,7 @@ class Session:
                 self._record_closely(number, fmt.ENTER, weight, owner_of(around), around, now)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             self._stack.set(around)
+            self._stack.tear()
             self._pass_on(error)
         return visit
 
@@ -199,8 +203,7 @@ class Session:
         """A phase or block ends; what was left open inside it, by an exception in our own code, ends with it."""
         _, around, label, is_recorded = visit
         try:
-            if self._stack.get() is visit or self.is_open(visit):
-                self._stack.set(around)
+            self._stack.leave(visit)
             if not is_recorded:
                 label.add_items(items)
                 return
@@ -218,6 +221,7 @@ class Session:
             else:
                 self._record_closely(number, fmt.EXIT, items, label.name, around)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
+            self._stack.tear()
             self._pass_on(error)
 
     def _record_closely(
@@ -231,17 +235,10 @@ class Session:
         if is_timed:
             self.pace.timed(self._cpu_clock() - began - (self.budget.took_ns - looked))
 
-    def is_open(self, visit: Visit) -> bool:
-        """Whether a visit was begun in the calling thread or task, and has not ended."""
-        one: Visit | None = self._stack.get()
-        while one is not None and one is not visit:
-            one = one[1]
-        return one is visit
-
     def point(self, name: str) -> CheckpointScope | CountedScope:
         """A checkpoint is passed; what is returned records the block, if it is one."""
         try:
-            point, block, counted, scope = self._marks.get(name) or self._make_mark(name)
+            point, block, counted = self._marks.get(name) or self._make_mark(name)
             now = self.clock()
             if now < point.due:
                 point.count()
@@ -252,7 +249,7 @@ class Session:
             if pace.is_bounded and not pace.admits(point, now, self._n_labels):
                 point.count()
                 return counted
-            around: Visit | None = self._stack.get()
+            around = self._stack.innermost()
             number = point.number if point.number >= 0 else self._first_number_of(point, around)
             if around is None and not self._declared:
                 self._maybe_turn(number, now)
@@ -261,18 +258,17 @@ class Session:
                 self.recorder.point(number, fmt.POINT, -1.0, now)
             else:
                 self._record_closely(number, fmt.POINT, -1.0, name_of(around) or name, around, now)
-            # To make a scope takes longer than to see that nobody has the last one any more.
-            return scope if getrefcount(scope) <= UNUSED and not scope.opened else CheckpointScope(self, block)
+            return CheckpointScope(self, block)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
             check_label("label", name, "checkpoint('encoder')")  # only now: a label that is known costs nothing
             self._pass_on(error)
         return CheckpointScope(self, self.visited(name, "block"))
 
     def _make_mark(self, name: str) -> Mark:
-        """What a checkpoint counts, its points and the blocks that it may begin; and what it returns."""
+        """What a checkpoint counts, its points and the blocks that it may begin, and what it returns for these."""
         check_label("label", name, "checkpoint('encoder')")
         block = self.visited(name, "block")
-        mark = (self.visited(name, "checkpoint"), block, CountedScope(block), CheckpointScope(self, block))
+        mark = (self.visited(name, "checkpoint"), block, CountedScope(block))
         if len(self._marks) < MAX_LABELS:
             self._marks[name] = mark
         return mark
@@ -342,7 +338,7 @@ class Session:
         self._declared = True  # turns that were implied keep their ordinals: no reading seems to go back in time
         try:
             self._next_turn()
-            self._outside = self._stack.get()
+            self._outside = self._stack.innermost()
             now = self.clock()
             every = self.settings.report_every  # a report names its turn, which is recorded however short it is
             is_wanted = self._ordinal < FIRST_TURNS or bool(every and (self._ordinal + 1) % every == 0)
@@ -355,21 +351,15 @@ class Session:
                 if now >= self.counts_due:
                     self.write_counts(now)
         except BaseException as error:  # noqa: BLE001 - what is the program's is raised anew
-            self._fail_turn(error)
+            turn, self._turn = self._turn, None  # what is the program's goes on to it, and the turn has not begun
+            self._pass_on(error)
+            self._turn = turn
         return True
 
     @property
     def in_generation(self) -> bool:
         """Whether a generation is open."""
         return self._turn is not None and self._turn() is not None
-
-    def _fail_turn(self, error: BaseException) -> None:
-        """What is the program's goes on to it, and the turn has not begun."""
-        try:
-            self._pass_on(error)
-        except BaseException:
-            self._turn = None
-            raise
 
     def _next_turn(self) -> None:
         if self.sampler is not None:
@@ -421,12 +411,12 @@ class Session:
 
     def _leave_turn(self) -> None:
         """End the visits that the turn left open; a turn that is no block may have outlived what it began in."""
-        if self._outside is None or self.is_open(self._outside):
-            self._stack.set(self._outside)
+        self._stack.go_back_to(self._outside)
         self._outside = None
 
     def _measure(self) -> list[Watched]:
         began = self._cpu_clock()
+        self.budget.forget_open()
         self.budget.waited_ns = self.pace.waited_ns = self._queue.waited_ns()
         self.pace.has_threads = self.recorder.has_threads
         self.budget.spent_ns["points"] = round(self.budget.after_effects * self.pace.spent_ns)
@@ -499,13 +489,16 @@ class Session:
 
     def _pass_on(self, error: BaseException) -> None:
         """Raise what is the program's; an error of ours is told once, and the recording goes on without what failed."""
-        raise_the_programs(error)
-        if isinstance(error, ExpectationError):
-            raise error
-        if isinstance(error, PhaseprofError):
-            self.warn(f"a reading failed and is missing ({error})")
-        else:
-            self.warn(f"a reading failed and is missing ({type(error).__name__})", f": {error}")
+        try:
+            raise_the_programs(error)
+            if isinstance(error, ExpectationError):
+                raise error
+            if isinstance(error, PhaseprofError):
+                self.warn(f"a reading failed and is missing ({error})")
+            else:
+                self.warn(f"a reading failed and is missing ({type(error).__name__})", f": {error}")
+        finally:
+            del error  # else it holds this frame, which holds it, and with it all frames of the program
 
     def after_fork(self) -> None:
         """In a forked child: a file and a model of its own, opened when it first records something."""
@@ -561,7 +554,7 @@ class Session:
 
     def close(self, reason: str = "closed") -> None:
         """End the recording; later boundaries are not recorded."""
-        if not self.enabled and self.recorder.model.ended:
+        if not self.enabled and self.recorder.is_closed:
             return
         # Who reads the file later must find what whoever asks here and now is told.
         if self.enabled and self.recorder.n_points:
@@ -587,12 +580,12 @@ _sessions: weakref.WeakSet[Session] = weakref.WeakSet()
 
 def close_all(reason: str) -> None:
     """Close every recording that is still open."""
-    for session in [session for session in _sessions if session.enabled]:
+    for session in [session for session in _sessions if session.is_begun]:
         session.close(reason)
 
 
 def _after_fork_in_child() -> None:
-    for session in [session for session in _sessions if session.enabled]:
+    for session in [session for session in _sessions if session.is_begun]:
         session.after_fork()
 
 

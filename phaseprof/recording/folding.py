@@ -124,6 +124,15 @@ class _Sums:
         return self.names.setdefault(name, len(self.names))
 
 
+class Batch(NamedTuple):
+    """Rows that were read and wait to be taken in; ``ids`` and ``lanes`` are those of each."""
+
+    rows: Rows
+    columns: list[Column]
+    ids: Sequence[int]
+    lanes: Sequence[int]
+
+
 class PointFolder:
     """Reduces rows to series by point, charges by phase, and totals by phase, all in the caller's own dicts.
 
@@ -145,25 +154,16 @@ class PointFolder:
         self._lanes: dict[int, Lane] = {}
         self.passed: dict[int, int] = {}
 
-    def fold(self, fields: Sequence[Any], page_bytes: int) -> None:
-        """Take in rows in the order they were recorded, the fields of each after those of the one before.
-
-        Cost: under 1 µs a row in batches of a thousand or more.
-        """
-        times, ids, edges, generations, texts, devices, items, lanes = (fields[at::N_FIELDS] for at in range(N_FIELDS))
-        self.fold_columns((times, ids, edges, generations, texts, devices, items, lanes), page_bytes)
-
     def fold_columns(self, fields: Fields, page_bytes: int) -> None:
-        """As ``fold``, of the fields of many rows; no object is made for each row, which the collector would follow."""
-        times, ids, edges, generations, texts, devices, items, lanes = fields
-        rows = Rows(
-            np.array(ids, np.int64), np.array(edges, np.int64), np.array(times, np.int64),
-            np.array(generations, np.int64), np.array(items, np.float64),
-        )  # fmt: skip
-        columns = read_columns(texts, devices, page_bytes)
-        if TAKEN_OVER in rows.edges:
-            is_boundary = rows.edges != TAKEN_OVER
-            columns = [column._replace(known=column.known & is_boundary) for column in columns]
+        """Read and take in the fields of many rows."""
+        self.take(read_batch(fields, page_bytes))
+
+    def take(self, batch: Batch) -> None:
+        """Take in rows in the order they were recorded.
+
+        Cost: with reading them, under 1 µs a row in batches of a thousand or more.
+        """
+        rows, columns, ids, lanes = batch
         self._fold_series(rows, columns)
         charged = [c for c in columns if c.metric.rpartition("/")[2] in CHARGED]
         sampled = {number for number in set(ids) if self._role(number) == "sample"}
@@ -187,6 +187,10 @@ class PointFolder:
         """The innermost phase that the main thread has not left."""
         lane = self._lanes.get(0)
         return self._name(lane.stack[-1][0]) if lane is not None and lane.stack else None
+
+    def forget_open(self) -> None:
+        """Begin anew in every lane."""
+        self._lanes.clear()
 
     def _lane(self, number: int) -> Lane:
         found = self._lanes.get(number)
@@ -481,6 +485,26 @@ def point_name(label: str, edge: int, role: str) -> str:
     if edge == fmt.ENTER:
         return f"{label}: start"
     return f"after {label}" if edge == fmt.EXIT else label
+
+
+def columns_of(fields: Sequence[Any]) -> Fields:
+    """Return columns of rows, of which the fields of each stand after those of the one before."""
+    times, ids, edges, generations, texts, devices, items, lanes = (fields[at::N_FIELDS] for at in range(N_FIELDS))
+    return times, ids, edges, generations, texts, devices, items, lanes
+
+
+def read_batch(fields: Fields, page_bytes: int) -> Batch:
+    """Read the fields of many rows; no object is made for each, which the collector would follow."""
+    times, ids, edges, generations, texts, devices, items, lanes = fields
+    rows = Rows(
+        np.array(ids, np.int64), np.array(edges, np.int64), np.array(times, np.int64),
+        np.array(generations, np.int64), np.array(items, np.float64),
+    )  # fmt: skip
+    columns = read_columns(texts, devices, page_bytes)
+    if TAKEN_OVER in rows.edges:
+        is_boundary = rows.edges != TAKEN_OVER
+        columns = [column._replace(known=column.known & is_boundary) for column in columns]
+    return Batch(rows, columns, ids, lanes)
 
 
 # --- readings -------------------------------------------------------------------------------------------------------

@@ -16,12 +16,14 @@ from phaseprof.recording.folding import (
     ANY_STATM,
     BUSY,
     CHARGED,
-    N_FIELDS,
     OUTSIDE,
     PROCESS_METRICS,
+    Batch,
     PhaseTotals,
     PointFolder,
+    columns_of,
     point_name,
+    read_batch,
     series_of,
 )
 from phaseprof.recording.nesting import TAKEN_OVER
@@ -134,10 +136,18 @@ class ProcessRun:
     def take(self, fields: Sequence[Any]) -> None:
         """Take in points that were recorded in this process: the fields of each row after those of the one before."""
         if fields:
-            self.n_records += len(fields) // N_FIELDS
-            self.last_ns = max(self.last_ns, fields[-N_FIELDS])
-            self.fold()  # a thread's change may wait
-            self._folder.fold(fields, self._page_bytes)
+            self.take_read(self.read(fields))
+
+    def read(self, fields: Sequence[Any]) -> Batch:
+        """Read what ``take`` takes in, and change nothing yet."""
+        return read_batch(columns_of(fields), self._page_bytes)
+
+    def take_read(self, batch: Batch) -> None:
+        """Take in what was read."""
+        self.n_records += len(batch.ids)
+        self.last_ns = max(self.last_ns, int(batch.rows.times[-1]))
+        self.fold()  # a thread's change may wait
+        self._folder.take(batch)
 
     def _add_plain(self, record: fmt.Record) -> None:
         if isinstance(record, fmt.Violation):
@@ -326,6 +336,10 @@ class ProcessRun:
             self.last_ns = max(self.last_ns, points[-1].t)
             points.clear()
             self._folder.fold_columns(fields, self._page_bytes)
+
+    def forget_open(self) -> None:
+        """Forget which phases are open: what follows begins outside of all."""
+        self._folder.forget_open()
 
     @property
     def _page_bytes(self) -> int:

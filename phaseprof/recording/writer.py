@@ -55,6 +55,7 @@ class RecordWriter:
         lost: records that could not be written, and that no note in the recording counts yet.
         why_lost: why the first of them could not be.
         is_unopened: whether the file waits for the first record.
+        is_closing: whether it is closed, or about to be.
         file: the open file.
     """
 
@@ -84,7 +85,7 @@ class RecordWriter:
         self._lock = threading.RLock()
         self._waiting: Waiting = deque()
         self.file = make_file(self._waiting) or OpenFile(self._waiting)
-        self._is_closing = self._is_abandoned = False
+        self.is_closing = self._is_abandoned = False
         try:
             self._files = PartFiles(Path(folder).absolute(), name, preamble, self.file)
             if not lazy:
@@ -122,7 +123,7 @@ class RecordWriter:
         """Do what a call of ``file`` has left to do."""
         while self._waiting and self._write_what_waits():
             pass
-        if self._is_closing and not self.file.is_busy:  # a signal handler or another thread closed it meanwhile
+        if self.is_closing and not self.file.is_busy:  # a signal handler or another thread closed it meanwhile
             self._files.close()
         if self._news:
             self._tell()
@@ -155,7 +156,7 @@ class RecordWriter:
                 self._append_all()
             finally:
                 self.file.is_busy = False
-            if self._is_closing:
+            if self.is_closing:
                 self._files.close()
             return True
 
@@ -201,7 +202,7 @@ class RecordWriter:
             self._rotate_if_due()
         else:
             file.look_at_ns = int(self._look_at_s * 1e9)
-            file.is_smooth = not (self._is_told or self._is_closing)
+            file.is_smooth = not (self._is_told or self.is_closing)
 
     def _head(self) -> bytes:
         """What is due before the next line: the end of a cut one, and the note of those that were lost."""
@@ -290,7 +291,7 @@ class RecordWriter:
     def _look(self) -> None:
         """See where the file is, and begin another if it is nowhere or cannot be written."""
         self._look_at_s = time.monotonic() + _LOOK_EVERY_S
-        if self._is_closing:
+        if self.is_closing:
             return
         files = self._files
         state = files.see_state() if self.file.fd >= 0 else "closed"
@@ -338,14 +339,14 @@ class RecordWriter:
         while self._waiting and self._write_what_waits():
             pass
         with self._lock:
-            self._is_closing = self._is_told = True
+            self.is_closing = self._is_told = True
             self.file.is_smooth = False
             if not self.file.is_busy:  # else it is closed by the call further out that is writing
                 self._files.close()
 
     def abandon(self) -> None:
         """In a forked child: let go of the parent's file, whose lock another thread may have held at the fork."""
-        self._is_closing = self._is_abandoned = True
+        self.is_closing = self._is_abandoned = True
         self.file.is_smooth = False
         self._files.close()
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import weakref
 
 import pytest
 
@@ -43,17 +44,38 @@ def test_descriptors_are_free_while_there_is_room_and_kept_afterwards() -> None:
     room = Room()
     room.keep()
     kept = {end for end, _ in room._held}
-    with room:
-        with room:
-            assert not room._held
+
+    @room
+    def inner() -> None:
+        assert not room._held
+
+    @room
+    def outer() -> None:
+        inner()
         assert not room._held
         for end in kept:
             with pytest.raises(OSError, match="Bad file descriptor"):
                 os.fstat(end)
 
+    outer()
+
     assert len(room._held) == 2
-    with room:
-        room._is_wanted = False
+    let_go_of(room)
+
+
+def test_a_call_that_ended_without_a_word_stands_in_nobodys_way() -> None:
+    """What a signal handler raises may come before the first step of what would take the descriptors again."""
+    room = Room()
+    room.keep()
+    use = Room.Use()
+    room._use = weakref.ref(use)
+    room._let_go()
+    del use
+
+    room(lambda: None)()
+
+    assert len(room._held) == 2
+    let_go_of(room)
 
 
 def test_a_descriptor_that_the_program_has_taken_is_left_to_it() -> None:
@@ -64,10 +86,15 @@ def test_a_descriptor_that_the_program_has_taken_is_left_to_it() -> None:
     own = os.open(os.devnull, os.O_RDONLY)
     os.dup2(own, end)
 
-    with room:
-        room._is_wanted = False
+    let_go_of(room)
 
     os.fstat(end)
     os.close(own)
     if end != own:
         os.close(end)
+
+
+def let_go_of(room: Room) -> None:
+    room._is_wanted = False
+    room(lambda: None)()
+    assert not room._held
