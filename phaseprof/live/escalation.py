@@ -70,6 +70,10 @@ class Escalation:
         """Whether phase boundaries are being read."""
         return bool(self.open)
 
+    def _under_way(self) -> list[Investigation]:
+        """What is looked at now; another thread may begin or end some meanwhile."""
+        return list(self.open.values())
+
     def wants(self, key: str, generation: int) -> bool:
         """Tell whether a suspect should be looked at now: not under way, and not looked at lately."""
         last = self.done.get(key)
@@ -92,7 +96,7 @@ class Escalation:
 
     def phase_of(self, subject: str) -> str | None:
         """The phase found guilty for a subject so far."""
-        return next((i.phase for i in self.open.values() if i.subject == subject and i.phase), None)
+        return next((i.phase for i in self._under_way() if i.subject == subject and i.phase), None)
 
     # --- births -----------------------------------------------------------------------------------------------------
 
@@ -102,7 +106,7 @@ class Escalation:
 
     def follows(self, generation: int, *, is_outermost: bool) -> bool:
         """Tell whether a phase is followed through a generation, one of the outermost or one in another."""
-        followed = [one for one in self.open.values() if one.stage == "births"]
+        followed = [one for one in self._under_way() if one.stage == "births"]
         is_whole = self._counters.was_whole(generation) and (is_outermost or not self._counters.is_outermost)
         return any(one.counter is None or is_whole for one in followed)
 
@@ -118,7 +122,7 @@ class Escalation:
             owner, self.has_looked = UNSEEN, False
         self._generation = generation
         self._read_counters(owner, is_outermost=is_outermost)
-        if not any(one.stage == "births" and one.counter is None for one in self.open.values()):
+        if not any(one.stage == "births" and one.counter is None for one in self._under_way()):
             return
         if not self._budget.admits("births", 300_000, debt_ns=BIRTHS_DEBT_NS):
             self.gap = True
@@ -131,7 +135,7 @@ class Escalation:
     def _read_counters(self, owner: str | None, *, is_outermost: bool = True) -> None:
         """Read the counters that are followed; in a run that has spent its budget they alone tell the phase."""
         counted = {
-            one.key: one.counter for one in self.open.values() if one.stage == "births" and one.counter is not None
+            one.key: one.counter for one in self._under_way() if one.stage == "births" and one.counter is not None
         }
         if not counted or not self._counters.admits(self._generation, is_outermost=is_outermost):
             return
@@ -153,7 +157,7 @@ class Escalation:
         What was born since the last boundary is still in the collector's young generations, unless a collection moved
         it: so the young ones are enough where none did, at a hundredth of the price of the whole heap.
         """
-        followed = [(one, one.family) for one in self.open.values() if one.family is not None and one.stage == "births"]
+        followed = [(one, one.family) for one in self._under_way() if one.family is not None and one.stage == "births"]
         if not followed:
             return
         moved = self._has_moved()
@@ -192,10 +196,10 @@ class Escalation:
             with self._budget.spending("births: check"):
                 self._read(None, complete=True)
         self._end_turns(generation)
-        for one in list(self.open.values()):
+        for one in self._under_way():
             if one.stage == "births":
                 self._tell_births(one)
-        ready = [one for one in self.open.values() if one.stage == "holders"]
+        ready = [one for one in self._under_way() if one.stage == "holders"]
         if ready and self._budget.admits("holders", heap_ns(SEARCHED_NS)):
             with self._budget.spending("holders"):
                 room_s = max(SEARCH_S, self._budget.room_ns() / 1e9)
@@ -209,7 +213,7 @@ class Escalation:
         """Charge what counters changed by since the last end to the generations that were followed since."""
         is_whole, n_whole = self._counters.was_whole(generation), self._counters.take_whole()
         before, self._ended = self._ended, generation
-        for one in self.open.values():
+        for one in self._under_way():
             if one.counter is not None and one.stage == "births":
                 one.deltas.end_turn(whole=is_whole, turns=max(1, min(n_whole, generation - max(before, one.began))))
 
@@ -220,7 +224,7 @@ class Escalation:
 
     def hurry(self) -> None:
         """Go on to the holders of every suspect, whether births were followed or not."""
-        for one in self.open.values():
+        for one in self._under_way():
             if one.stage == "births" and one.family is not None:
                 one.stage = "holders"
 
@@ -229,17 +233,17 @@ class Escalation:
 
         Births that were followed too short are left alone: findings may be asked for at every generation.
         """
-        for one in list(self.open.values()):
+        for one in self._under_way():
             if one.stage == "births" and self._generation - one.began >= OLD_ENOUGH:
                 self._tell_births(one, at_last=True)
-        ready = [i for i in self.open.values() if i.stage == "holders"]
+        ready = [i for i in self._under_way() if i.stage == "holders"]
         if ready:
             with self._budget.spending("holders"):
                 self._find_holders(ready, deadline_s=limit_s)
 
     def record_counters(self) -> None:
         """Record by phase what the counters that are still followed changed by so far."""
-        for one in self.open.values():
+        for one in self._under_way():
             if one.stage == "births" and one.counter is not None and one.deltas.n_turns:
                 self._record_births(one, one.deltas.by_phase(), one.deltas.n_turns)
 

@@ -15,6 +15,7 @@ Result = TypeVar("Result")
 # An import, or a look into /proc, opens one file within another at most; a pipe has two descriptors.
 _PIPES = 1
 
+
 class Room:
     """Lets go of the descriptors that are kept back while a function runs that opens files; it is a decorator.
 

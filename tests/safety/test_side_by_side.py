@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
 from phaseprof import Profiler, load
-from phaseprof.profiler import close_all
 
 
 def test_a_reading_of_one_thread_stands_the_end_of_a_generation_in_another(tmp_path: Path) -> None:
@@ -41,11 +41,15 @@ def test_a_reading_of_one_thread_stands_the_end_of_a_generation_in_another(tmp_p
 
 
 def test_a_recording_that_was_switched_off_is_ended_with_the_interpreter(tmp_path: Path) -> None:
-    profiler = Profiler(tmp_path)
-    with profiler.generation(0), profiler.phase("train"):
-        pass
-    profiler.enabled = False
-
-    close_all("the interpreter ended")
+    program = """
+import subprocess
+import sys
+from phaseprof import Profiler
+profiler = Profiler(sys.argv[1])
+with profiler.generation(0), profiler.phase("train"):
+    pass
+profiler.enabled = False
+"""
+    subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=True, timeout=60)
 
     assert load(tmp_path).main.ended is not None
