@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from phaseprof.analysis.engines import map_on
+from phaseprof.errors import RecordingError
 from phaseprof.recording.addresses import File, fetched_in_turn
 from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.reader import Run, find_recordings, load_files, load_run, put_in_order, size_of, where_of
@@ -21,7 +22,8 @@ from phaseprof.recording.stored import StoredProcess
 T = TypeVar("T")
 # The files of one recording; and what is made of many, each with its processes.
 Group = Sequence[File]
-Work = Callable[[Sequence[Group]], list[list[tuple[ProcessRun, T]]]]
+# A sentence on the files of a recording that cannot be read.
+Work = Callable[[Sequence[Group]], list[list[tuple[ProcessRun, T]] | str]]
 
 # What reading and judging takes, measured by benchmarks/bench_scale.py on a core of a small virtual machine.
 S_A_BYTE = 25e-9
@@ -85,23 +87,27 @@ def load_and_reduce(
         load_run(path)  # which says what is wrong
     every, store = list(groups.values()), may_store and len(groups) > MOST_WHOLE
     work = functools.partial(_load_groups, reduce=reduce, store=store)
-    pairs = _on_cluster(on, every, work, on_done) if on else _on_cores(every, work, workers, on_done)
-    if pairs is None:
-        pairs = _flat(_load_in_turn(every, reduce=reduce, store=store), on_done)
-    pairs = put_in_order(pairs, lambda pair: pair[0])
-    return Run(where_of(path), [process for process, _ in pairs]), [made for _, made in pairs]
+    done = _on_cluster(on, every, work, on_done) if on else _on_cores(every, work, workers, on_done)
+    if done is None:
+        done = _told(_load_in_turn(every, reduce=reduce, store=store), on_done)
+    every_pair = [pair for group in done if not isinstance(group, str) for pair in group]
+    if not every_pair:
+        load_run(path)
+    pairs = put_in_order(every_pair, lambda pair: pair[0])
+    left_out = [group for group in done if isinstance(group, str)]
+    return Run(where_of(path), [process for process, _ in pairs], left_out), [made for _, made in pairs]
 
 
 def _on_cluster(
     engine: str, groups: Sequence[Group], work: Work[T], on_done: Callable[[int], None] | None
-) -> list[tuple[ProcessRun, T]]:
+) -> list[list[tuple[ProcessRun, T]] | str]:
     done = (group for share in map_on(engine, work, _shares(groups, _GROUPS_A_TASK)) for group in share)
-    return _flat(done, on_done)
+    return _told(done, on_done)
 
 
 def _on_cores(
     groups: Sequence[Group], work: Work[T], workers: int | None, on_done: Callable[[int], None] | None
-) -> list[tuple[ProcessRun, T]] | None:
+) -> list[list[tuple[ProcessRun, T]] | str] | None:
     n_workers = min(_n_workers(groups) if workers is None else workers, len(groups))
     return _in_workers(groups, work, n_workers, on_done) if n_workers > 1 else None
 
@@ -123,22 +129,22 @@ def _n_workers(groups: Sequence[Group]) -> int:
 
 def _in_workers(
     groups: Sequence[Group], work: Work[T], n_workers: int, on_done: Callable[[int], None] | None
-) -> list[tuple[ProcessRun, T]] | None:
+) -> list[list[tuple[ProcessRun, T]] | str] | None:
     """Return each process with its result; ``None`` where this machine or program does not allow workers."""
     shares = _shares(groups, max(1, min(_GROUPS_A_TASK, len(groups) // (4 * n_workers))))
     try:
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(n_workers, mp_context=context, initializer=gc.freeze) as pool:
-            return _flat((group for share in pool.map(work, shares) for group in share), on_done)
+            return _told((group for share in pool.map(work, shares) for group in share), on_done)
     except (BrokenProcessPool, ImportError, OSError):
         # No semaphores, no room for a process, or a main module that cannot be imported: slower is better than not.
         return None
 
 
-def _flat(groups: Iterator[list[T]], on_done: Callable[[int], None] | None) -> list[T]:
+def _told(groups: Iterator[T], on_done: Callable[[int], None] | None) -> list[T]:
     found: list[T] = []
     for n_done, group in enumerate(groups, 1):
-        found += group
+        found.append(group)
         if on_done is not None:
             on_done(n_done)
     return found
@@ -146,7 +152,7 @@ def _flat(groups: Iterator[list[T]], on_done: Callable[[int], None] | None) -> l
 
 def _load_groups(
     groups: Sequence[Group], *, reduce: Callable[[ProcessRun], T], store: bool
-) -> list[list[tuple[ProcessRun, T]]]:
+) -> list[list[tuple[ProcessRun, T]] | str]:
     # Reading makes a hundred thousand objects, which die with their process: collections in between find nothing, and
     # cost a tenth of the time.
     is_on = gc.isenabled()
@@ -161,7 +167,12 @@ def _load_groups(
 
 def _load_in_turn(
     groups: Sequence[Group], *, reduce: Callable[[ProcessRun], T], store: bool
-) -> Iterator[list[tuple[ProcessRun, T]]]:
+) -> Iterator[list[tuple[ProcessRun, T]] | str]:
     for files, local in zip(groups, fetched_in_turn(groups), strict=True):
-        pairs = [(process, reduce(process)) for process in load_files(local)]
+        try:
+            processes = load_files(local)
+        except RecordingError as error:  # the others are read
+            yield f"a file is left out: {error}"
+            continue
+        pairs = [(process, reduce(process)) for process in processes]
         yield [(StoredProcess(process, files), made) for process, made in pairs] if store else pairs

@@ -15,6 +15,7 @@ from phaseprof.analysis.symptoms import n_votes
 from phaseprof.analysis.witnesses import is_imported
 from phaseprof.analysis.workers import told_once
 from phaseprof.cli.foreign import as_recording
+from phaseprof.cli.output import complain
 from phaseprof.live.sampler import LABEL
 from phaseprof.progress import Progress
 from phaseprof.recording.model import ProcessRun
@@ -138,7 +139,7 @@ def judge_run(path: str, *, workers: int | None = None, on: str = "") -> JudgedR
         run, judged = load_and_reduce(
             where, _judge_and_sum_up, workers=workers, on=on, on_done=progress.update, may_store=where == path
         )
-    run = replace(run, path=where_of(path))
+    run = _told_of(replace(run, path=where_of(path)))
     findings = told_once(run.processes, [one.findings for one in judged])
     changed = zip(run.processes, judged, findings, strict=True)
     final = tuple(one if one.findings == found else sum_up(process, found) for process, one, found in changed)
@@ -152,7 +153,15 @@ def read_run(path: str | Path) -> Run:
         RecordingError, ImportFailure: as ``judge_run``.
     """
     with as_recording(str(path)) as where, Progress("reading processes", len(find_recordings(where))) as progress:
-        return replace(load_large_run(where, on_done=progress.update), path=where_of(path))
+        run = load_large_run(where, on_done=progress.update)
+    return _told_of(replace(run, path=where_of(path)))
+
+
+def _told_of(run: Run) -> Run:
+    """Say which files are left out."""
+    for text in run.left_out:
+        complain(f"phaseprof: {text}")
+    return run
 
 
 def judge_process(process: ProcessRun) -> tuple[Finding, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -19,6 +19,7 @@ T = TypeVar("T")
 _MAX_LINE = 1 << 26  # no record is longer than 64 MiB; a longer line is not ours
 _MAX_FIRST_LINE = 1 << 20
 _CHUNK = 1 << 20
+_MAX_TRIED = 1000  # lines after a damaged header in which a record is looked for
 _MAX_TOLD = 20  # wrong lines that are named in the notes; the rest are counted
 _PART = re.compile(r"(.*?)(?:\.(\d+))?\.jsonl")
 
@@ -30,10 +31,12 @@ class Run:
     Attributes:
         path: its folder or file, or its address; ``None`` if it was never written.
         processes: what each process recorded.
+        left_out: a sentence on each file that could not be read beside the others.
     """
 
     path: Path | str | None
     processes: list[ProcessRun] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
     @property
     def main(self) -> ProcessRun:
@@ -56,12 +59,12 @@ def load_run(path: str | Path) -> Run:
         MissingExtra: an address needs a package that is not installed.
     Cost: about 1 µs a record; memory is bounded by the number of points and metrics, not by the file.
     """
-    files = _files_of(path)
+    files, left_out = _files_of(path), list[str]()
     with fetched(files) as local:
-        processes = load_files(local)
+        processes = load_files(local, left_out)
     if not processes:
         raise RecordingError(f"cannot read {path}: {len(files)} empty file(s) and no record; the run wrote nothing")
-    return Run(where_of(path), put_in_order(processes, lambda process: process))
+    return Run(where_of(path), put_in_order(processes, lambda process: process), left_out)
 
 
 def where_of(path: str | Path) -> Path | str:
@@ -106,36 +109,75 @@ def size_of(file: File) -> int:
         raise RecordingError(f"cannot read {file}: {error.strerror}; check its permissions") from error
 
 
-def load_files(files: Iterable[Path]) -> list[ProcessRun]:
+def load_files(files: Iterable[Path], left_out: list[str] | None = None) -> list[ProcessRun]:
     """Read files, the parts of a recording in the order they were written; empty ones are passed over.
 
+    A file whose header is damaged is read from its second line on, if records follow.
+
+    Args:
+        files: the files.
+        left_out: takes a sentence on each file that could not be read, if any could.
+
     Raises:
-        RecordingError: a file is no recording, or of a newer format, and no other is part of the same recording.
+        RecordingError: a file is no recording, or of a newer format, and no other is part of the same recording; with
+            ``left_out``, none could be read.
     """
     processes: dict[tuple[object, ...], ProcessRun] = {}
     refused: list[tuple[str, RecordingError]] = []
     for file in files:
-        first = _first_line(file)
+        first, name = _first_line(file), _part_of(file)[0]
         if not first:
             continue
         try:
             header = _read_header(first, file)
         except RecordingError as error:
-            refused.append((_part_of(file)[0], error))
-            continue
-        # The parts of a rotated recording repeat one header; another in the same folder is another recording.
-        started = (header.host, header.pid, header.started_ns, header.started_unix_s)
-        process = processes.setdefault((_part_of(file)[0], *started), ProcessRun())
-        process.add(header)
+            if (_format_of(first) or 0) > fmt.FORMAT_VERSION or not _has_records(file, len(first)):
+                refused.append((name, error))
+                continue
+            # The parts before it are of the same recording, most likely.
+            key = next((key for key in reversed(processes) if key[0] == name), (name,))
+            process = processes.setdefault(key, ProcessRun())
+            process.note(f"{file.name}: line 1 is not a recording's header, and is left out; what follows it is read")
+        else:
+            # The parts of a rotated recording repeat one header; another in the same folder is another recording.
+            key = (name, header.host, header.pid, header.started_ns, header.started_unix_s)
+            if (name,) in processes:
+                processes[key] = processes.pop((name,))
+            process = processes.setdefault(key, ProcessRun())
+            process.add(header)
         _read_into(process, file, len(first))
         process.fold()
+    _tell_of(refused, processes, left_out)
+    return list(processes.values())
+
+
+def _tell_of(
+    refused: Iterable[tuple[str, RecordingError]],
+    processes: Mapping[tuple[object, ...], ProcessRun],
+    left_out: list[str] | None,
+) -> None:
     for name, refusal in refused:
         others = [process for (of, *_), process in processes.items() if of == name]
-        if not others:
+        if not others and (left_out is None or not processes):
             raise refusal
         for process in others:
             process.note(f"one of its files is left out: {refusal}")
-    return list(processes.values())
+        if not others and left_out is not None:
+            left_out.append(f"a file is left out: {refusal}")
+
+
+def _has_records(file: Path, offset: int) -> bool:
+    """Whether any of the first lines after a header is a record."""
+    _, lines = next(_chunks(file, offset), (0, None))
+    return any(not _why_wrong(line) for line in (lines or b"").split(b"\n", _MAX_TRIED)[:_MAX_TRIED] if line.strip())
+
+
+def _why_wrong(line: bytes) -> str:
+    try:
+        fmt.decode(line)
+    except fmt.WRONG as error:
+        return _short(error)
+    return ""
 
 
 def _files_of(path: str | Path) -> list[File]:

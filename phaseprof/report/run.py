@@ -59,6 +59,7 @@ class RunReport(Report):
     path: str
     ranks: tuple[RankRow, ...]
     sections: tuple[ProcessSection, ...]
+    left_out: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the report as JSON-ready data, versioned, with the findings of every section at the top."""
@@ -72,6 +73,8 @@ class RunReport(Report):
         several = len(self.ranks) > 1
         died = death_lines(self.ranks, style) if several else []
         parts = [join(died, style)] if died else []
+        left_out = [line for text in self.left_out for line in entry("Note", text, style, indent=0, name_width=9)]
+        parts += [join(left_out, style)] if left_out else []
         parts += [section("RANKS", "ranks", rank_lines(self.ranks, style), style)] if several else []
         shown = self.sections if style.full else self._first_sections()
         for one in shown:
@@ -149,7 +152,7 @@ def build_report(
             progress.update(done)
         process, found = pairs[at]
         sections.append(ProcessSection(_process_header(process, rows[at].death), build_summary(process, found)))
-    return RunReport("" if run.path is None else str(run.path), rows, tuple(sections))
+    return RunReport("" if run.path is None else str(run.path), rows, tuple(sections), tuple(run.left_out))
 
 
 def _process_header(process: ProcessRun, death: str) -> ProcessHeader:
