@@ -74,6 +74,10 @@ def death_of(process: ProcessRun) -> Death | None:
         return None
     ordinal = process.last_ordinal
     final = next((one for one in process.dying[-1:] if one.g >= ordinal and one.ending), None)
+    # Where no generation is declared, that of the exception is not over before its phase comes again.  Another one may
+    # be that of the cleaning up.
+    if final is not None and not process.has_generations and process.comes_again(final.phase, final.t):
+        final = None
     if process.ended is not None and final is None:
         return None
     cause, phase, v = ("", process.open_phase or "", {}) if final is None else (final.cause, final.phase, final.v)

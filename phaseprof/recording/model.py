@@ -351,6 +351,12 @@ class ProcessRun:
         pairs = ((label, self.labels.get(label.parent)) for label in self.labels.values())
         return {label.name: outer.name for label, outer in pairs if outer is not None and outer.name != label.name}
 
+    def comes_again(self, phase: str, after_ns: int) -> bool:
+        """Whether a phase began later than that."""
+        self.fold()
+        begins = self._folder.last_begin
+        return any(begins.get(n, 0) > after_ns for n, label in self.labels.items() if label.name == phase)
+
     @property
     def open_phase(self) -> str | None:
         """The innermost recorded phase that the main thread had not left at the last boundary."""

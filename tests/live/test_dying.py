@@ -302,6 +302,30 @@ def test_a_program_that_goes_on_after_it_ran_out_did_not_die(tmp_path: Path) -> 
     assert death_of(main) is None
 
 
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_where_only_phases_are_marked_the_one_that_ran_out_comes_again_or_the_program_died(
+    tmp_path: Path, goes_on: bool
+) -> None:
+    profiler = Profiler(str(tmp_path))
+    try:
+        for number in range(4):
+            try:
+                with profiler.phase("train"):
+                    if number == 1:
+                        raise MemoryError
+            except MemoryError:
+                if not goes_on:
+                    raise
+    except MemoryError:
+        with profiler.phase("save"):
+            pass
+    profiler.close()
+
+    died = death_of(load(tmp_path).main)
+    assert (died is None) is goes_on
+    assert died is None or died.describe().startswith("ended by MemoryError in train")
+
+
 def test_ctrl_c_is_told_with_its_phase(tmp_path: Path) -> None:
     run(tmp_path, "os.kill(os.getpid(), signal.SIGINT); time.sleep(9)")
 
