@@ -109,7 +109,7 @@ class Recorder:
             if is_address(settings.run):
                 from phaseprof.recording.sending import PART_BYTES, Staging  # its modules are for other processes
 
-                self._staging = Staging(settings.run)
+                self._staging = Staging(settings.run, self._warn)
                 folder, limit = self._staging.folder, min(limit or PART_BYTES, PART_BYTES)
             self._writer = RecordWriter(
                 folder, name, self._preamble, max_file_bytes=limit, lazy=lazy, listener=self, make_file=self._make_file

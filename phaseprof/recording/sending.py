@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,8 @@ PART_BYTES = 8_000_000
 _EVERY_S, _LOOK_EVERY_S = 10.0, 0.1
 # How long a program waits at its end for the last part, and how long sending is tried after that.
 WAIT_S, _TRIED_S = 10.0, 60.0
-_CLOSED = "closed"
+# Files that the program and the process that sends leave for each other.
+_CLOSED, _FAILED = "closed", "failed"
 _INSTALL = "pip install 'phaseprof[remote]'"
 
 
@@ -38,6 +40,7 @@ class Staging:
 
     Args:
         address: where the run's folder is, such as ``s3://bucket/run``.
+        warn: called with a sentence when something cannot be sent.
 
     Attributes:
         folder: where the recording is written; made, and removed at the end, by this class and its process.
@@ -46,10 +49,10 @@ class Staging:
         UsageError: fsspec is not installed.
     """
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, warn: Callable[[str], None]) -> None:
         if find_spec("fsspec") is None:
             raise UsageError(f"run must name a folder where fsspec is not installed (got {address}); {_INSTALL}")
-        self._address = address
+        self._address, self._warn = address, warn
         self.folder = Path(tempfile.gettempdir()) / f"phaseprof-{os.getpid()}-{time.time_ns():x}"
         self._has_begun = False
 
@@ -62,26 +65,49 @@ class Staging:
         command = [sys.executable, "-m", __name__, str(self.folder), self._address, str(os.getpid())]
         # Of the same search path, and in a session of its own: an interrupt from the terminal is for the program.
         environ = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        sender = subprocess.Popen(command, env=environ, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
+        # With none of the program's streams: whoever reads those would wait for this process to end, too.
+        nothing = subprocess.DEVNULL
+        sender = subprocess.Popen(  # noqa: S603
+            command, env=environ, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
+        )
         # It leaves a child behind and ends, so that it is no child of the program's.
-        threading.Thread(target=sender.wait, name="phaseprof sender", daemon=True).start()
+        threading.Thread(target=self._follow, args=(sender,), name="phaseprof sender", daemon=True).start()
+
+    def _follow(self, sender: subprocess.Popen[bytes]) -> None:
+        sender.wait()
+        while self.folder.exists() and not (self.folder / _CLOSED).exists():
+            if why := self._why_failed():
+                self._warn(f"{why}; it is tried again, and stays in {self.folder} until then")
+                return
+            time.sleep(_LOOK_EVERY_S)
+
+    def _why_failed(self) -> str:
+        try:
+            return (self.folder / _FAILED).read_text(encoding="utf-8")
+        except OSError:
+            return ""
 
     def end(self) -> None:
-        """Say that the last record is written, and wait a little until it is sent."""
+        """Say that the last record is written, and wait a little until it is sent, or cannot be."""
         if not self._has_begun:
             return
         with contextlib.suppress(OSError):
+            (self.folder / _FAILED).unlink()
+        with contextlib.suppress(OSError):
             (self.folder / _CLOSED).touch()
         until = time.monotonic() + WAIT_S
-        while self.folder.exists() and time.monotonic() < until:
+        while self.folder.exists() and not self._why_failed() and time.monotonic() < until:
             time.sleep(_LOOK_EVERY_S)
+        if self.folder.exists():
+            why = self._why_failed() or f"the recording is not sent to {self._address} yet"
+            self._warn(f"{why}; it is in {self.folder}, and is tried again for a minute")
 
 
 def send_until_closed(folder: Path, address: str, pid: int, *, tried_s: float = _TRIED_S) -> None:
     """Send what is written to a folder until the program has closed its recording or has ended; then remove it.
 
-    What cannot be sent is tried again; when that fails until some time after the end, it stays where it is, and a line
-    on the standard error says so.
+    What cannot be sent is tried again; when that fails until some time after the end, it stays where it is.  A file
+    beside it says why, which the program tells as long as it runs.
 
     Args:
         folder: where the recording is written.
@@ -90,13 +116,12 @@ def send_until_closed(folder: Path, address: str, pid: int, *, tried_s: float = 
         tried_s: for how long sending is tried after the end.
     """
     sent: dict[str, int] = {}
-    began, has_warned = _beginning(pid), False
+    began = _beginning(pid)
     while True:
         is_over = (folder / _CLOSED).exists() or not began or _beginning(pid) != began
         error = _send_all(folder, address, sent, is_over=is_over)
-        if error and not has_warned:
-            has_warned = True
-            _say(f"the recording cannot be sent to {address}: {error}; it is tried again")
+        if error:
+            _leave(folder / _FAILED, f"the recording cannot be sent to {address}: {error}")
         if is_over:
             break
         _wait(folder, pid, began)
@@ -104,9 +129,7 @@ def send_until_closed(folder: Path, address: str, pid: int, *, tried_s: float = 
     while error and time.monotonic() < until:
         time.sleep(1.0)
         error = _send_all(folder, address, sent, is_over=True)
-    if error:
-        _say(f"the recording was not sent to {address}: {error}; it is in {folder}")
-    else:
+    if not error:
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -162,9 +185,12 @@ def _beginning(pid: int) -> str:
     return "running" if not Path("/proc/self/stat").exists() else ""
 
 
-def _say(text: str) -> None:
-    with contextlib.suppress(OSError, ValueError):
-        sys.stderr.write(f"phaseprof: {text}\n")
+def _leave(file: Path, text: str) -> None:
+    """Write a file whole, or not at all."""
+    with contextlib.suppress(OSError):
+        part = file.with_name(f"{file.name}.part")
+        part.write_text(text, encoding="utf-8", errors="replace")
+        part.replace(file)
 
 
 def main() -> None:

@@ -68,7 +68,7 @@ def test_a_cut_line_waits_for_its_end(tmp_path: Path) -> None:
     assert (there / "rank0-pid7.jsonl").read_bytes() == b'{"k":"header"}\n'
 
 
-def test_what_cannot_be_sent_stays_and_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_sent_stays_and_is_said(tmp_path: Path) -> None:
     folder, file = tmp_path / "here", tmp_path / "file"
     folder.mkdir()
     file.write_text("no folder")
@@ -76,7 +76,22 @@ def test_what_cannot_be_sent_stays_and_is_said(tmp_path: Path, capsys: pytest.Ca
 
     send_until_closed(folder, f"{file.as_uri()}/run", ENDED, tried_s=0.0)
 
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 2
-    assert str(folder) in told[-1]
+    assert "cannot be sent" in (folder / "failed").read_text()
     assert (folder / "rank0-pid7.jsonl").exists()
+
+
+@pytest.mark.parametrize("end", ["closed", "killed"])
+@pytest.mark.parametrize("address", ["nosuch://host/run", "ftp://127.0.0.1:1/run"])
+def test_an_address_that_cannot_be_reached_keeps_nobody_waiting(end: str, address: str, tmp_path: Path) -> None:
+    """Whoever reads the program's streams waits until nobody else has them."""
+    began = time.monotonic()
+
+    done = run(address, end, tmp_path)
+
+    assert time.monotonic() - began < 20  # ten of them the program may wait for its last part
+    (kept,) = tmp_path.glob("phaseprof-*")
+    assert len(list(kept.glob("*.jsonl"))) > 2
+    if end == "closed":
+        assert done.returncode == 0
+        assert done.stderr.count("cannot be sent to") in (1, 2)
+        assert str(kept) in done.stderr
