@@ -77,7 +77,7 @@ class LineTracer:
         self._tried: dict[int, list[str | None]] = {}
         self._known: set[int] = set()
         self._n_turns = self._n_waits = self._next_at = self._n_blocks = 0
-        self._began_ns = self._took_ns = self._n_traced = 0  # of what is traced
+        self._began_ns = self._began_cpu_ns = self._took_ns = self._n_traced = 0  # of what is traced
         self._turn_began_ns = self._turn_began_cpu = 0
         self._turn_ns = self._turn_cpu_ns = 0  # what a generation takes
         self._native = NativeLines(
@@ -169,6 +169,7 @@ class LineTracer:
             return
         self._is_ours = not tracer.is_tracing()
         self._began_ns, self._took_ns = self._budget.clock(), self._budget.took_ns
+        self._began_cpu_ns = self._budget.cpu_clock()
         self._tracer, self._n_traced = tracer, 0 if self._plan is None else self._plan.turns
         if self._is_ours:
             self._spares = spare_numbers()
@@ -181,7 +182,9 @@ class LineTracer:
             return
         looks_ns = self._budget.took_ns - self._took_ns
         usual_ns = self._n_traced * self._usual_ns(plan.phase)
-        slowed_ns = self._budget.clock() - self._began_ns - looks_ns - usual_ns
+        # On a busy machine the phase may have waited for a processor: it was slowed by no more than it computed.
+        ns, cpu_ns = self._budget.clock() - self._began_ns, self._budget.cpu_clock() - self._began_cpu_ns
+        slowed_ns = min(ns - usual_ns, cpu_ns) - looks_ns
         try:
             with self._budget.spending(JOB):
                 # What is made here is traced, which takes three times as long: it stops as soon as it can.

@@ -266,9 +266,11 @@ class Clock:
         self.now += int(seconds * 1e9)
 
 
-def tracer_of(clock: Clock, share: float | None, *, is_suspected: bool = True) -> tuple[LineTracer, Recorder, Budget]:
+def tracer_of(
+    clock: Clock, share: float | None, *, is_suspected: bool = True, cpu_clock: Clock | None = None
+) -> tuple[LineTracer, Recorder, Budget]:
     recorder = Recorder(Settings(run=None), clock, lambda _: None)
-    budget = Budget(share, clock, max_pause_s=0.1)
+    budget = Budget(share, clock, max_pause_s=0.1, cpu_clock=cpu_clock)
     return LineTracer(recorder, budget, Grown(), lambda: is_suspected), recorder, budget
 
 
@@ -343,6 +345,22 @@ def test_what_it_took_longer_is_charged_and_said(looked_up: list[object]) -> Non
     assert pass_generations(tracer, clock, 0.1, 30) == []
 
 
+
+
+def test_what_waited_for_a_processor_was_not_slowed_by_tracing(looked_up: list[object]) -> None:
+    clock, cpu_clock = Clock(), Clock()
+    tracer, recorder, budget = tracer_of(clock, 0.9, cpu_clock=cpu_clock)
+    pass_generations(tracer, clock, 0.1, 8)
+
+    tracer.begin()
+    assert _tracemalloc.is_tracing()
+    clock.wait(0.35)
+    cpu_clock.wait(0.015)
+    tracer.end()
+
+    assert budget.spent_ns["tracing"] == pytest.approx(0.015e9)
+    recorder.fold()
+    assert recorder.model.notes == []
 
 
 def test_what_leaves_more_blocks_than_a_pause_has_room_for_is_left_out(looked_up: list[object]) -> None:
