@@ -156,7 +156,7 @@ class PhaseScope(_PlainWith):
         finally:
             if self._open:
                 _leave_newest(self._to, self._open, items)
-            elif self._to.enabled:
+            elif items >= 0 and self._to.enabled:
                 self._visited.add_items(items)
 
     def __call__(self, function: F) -> F:
