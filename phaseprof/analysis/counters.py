@@ -18,7 +18,7 @@ import numpy as np
 from phaseprof.analysis.categories import KIND_OF_TYPE
 from phaseprof.analysis.companions import REGISTRIES, companion, native_owner
 from phaseprof.analysis.compare_series import Side, interval_changes
-from phaseprof.analysis.garbage import find_dead, is_collected_in_time, is_frozen
+from phaseprof.analysis.garbage import find_dead, is_collected_in_time, is_frozen, was_collected_before
 from phaseprof.analysis.intervals import (
     OF_ITS_OWN,
     innermost,
@@ -472,7 +472,8 @@ def _unexplained(
     once = explain_once(process, memory, horizon, finding.phase)
     if once is not None:
         return once
-    if is_collected_in_time(process, memory.grown_by(process)):
+    grown = memory.grown_by(process)
+    if is_collected_in_time(process, grown) or was_collected_before(process, counter, grown):
         finding = replace(finding, verdict="growing", kind="garbage", eta_s=None, advice=advise("garbage", None, ()))
         return replace(finding, summary=summarise(finding, rate))
     if _is_frozen(process, symptoms, finding):

@@ -23,6 +23,8 @@ FELT = 0.1
 MANY = 0.25
 # Objects that are frozen out of the collector's sight, as each look at all of the heap finds them.
 FROZEN = "gc/gc_frozen"
+# Of what had risen, the part that may be left by a collection that took all of it.
+TAKEN = 0.1
 # In the first generations programs collect what their start left behind.
 STARTED = 2
 
@@ -97,6 +99,30 @@ def is_collected_in_time(process: ProcessRun, grown: float) -> bool:
     if told is None or not accounts_for(told.waiting_bytes, grown):
         return False
     return not comes_to_much(process, grown)
+
+
+def was_collected_before(process: ProcessRun, symptom: Symptom, grown: float) -> bool:
+    """Whether the newest full collection took all that a counter had risen by until then, at about the pace since.
+
+    What rises since waits for the next one, then, unless it would come to much before that.
+
+    Example: rules of a server are cycles, 360 blocks a generation; the collector came in the thirteenth generation,
+    and had not come again by the eightieth.
+
+    Args:
+        process: the recording.
+        symptom: the counter.
+        grown: bytes that it rose by.
+    """
+    flags, left = process.series.get((AT, "after_full_collection")), process.series.get((AT, "available_bytes"))
+    at, values = symptom.evidence.generations, symptom.evidence.values
+    collected = [g for g, value in flags or () if value and g > STARTED]
+    index = bisect_left(at, collected[-1]) if collected else 0
+    if not 0 < index < len(at) or left is None or grown >= FELT * left.last:
+        return False
+    risen = max(values[:index]) - values[0]
+    is_taken = values[index] <= values[0] + TAKEN * risen
+    return is_taken and risen >= MOSTLY * symptom.judgement.slope * (at[index] - at[0])
 
 
 def is_frozen(process: ProcessRun, blocks: Symptom) -> bool:

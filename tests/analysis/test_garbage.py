@@ -170,3 +170,16 @@ def test_what_piles_up_is_told_and_not_the_few_that_an_import_has_dropped() -> N
 def test_fewer_objects_that_hold_more_pile_up_too() -> None:
     assert what_piles_up([("list", -230, 9648)])[0] == "list"
     assert what_piles_up([("app.Rollout", 0, 9648), ("dict", 3, 4096)])[0] == "app.Rollout"
+
+
+@pytest.mark.parametrize(("left", "is_leak"), [(0.0, False), (0.3, True)])
+def test_what_a_full_collection_took_before_waits_for_the_next_one(left: float, *, is_leak: bool) -> None:
+    """Blocks rise by 400 a generation, in teeth of the young; all of the heap was collected in the thirteenth."""
+    process = ProcessRun()
+    for g in range(80):
+        taken = 0.0 if g < 13 else (1 - left) * 400 * 13
+        blocks = 1.8e5 + 400.0 * g + 2100.0 * ((g - 13 * (g >= 13)) % 6) - taken
+        figures = {"python_blocks": blocks, "after_full_collection": float(g == 13)}
+        process.add(fmt.Metrics(g, g, {**figures, "malloc_in_use_bytes": 1e8, "available_bytes": 1e10}))
+
+    assert [one.kind for one in find_leaks(process) if one.verdict == "leak"] == ["objects"] * is_leak
