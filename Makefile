@@ -40,7 +40,8 @@ test: $(VENV)/.test $(VENV)/.all
 
 # What needs no torch and takes long, the base suites run.
 IN_BASE := $(addprefix --ignore=tests/,native/test_trust.py test_pytest_plugin.py safety/test_liars.py \
-	safety/test_interrupts.py safety/test_lost_recordings.py safety/test_any_name.py safety/test_settings_of_others.py)
+	safety/test_interrupts.py safety/test_lost_recordings.py safety/test_any_name.py safety/test_settings_of_others.py \
+	safety/test_any_call.py safety/test_side_by_side.py safety/test_started_children.py)
 
 test-torch: $(VENV)/.test $(VENV)/.all
 	$(BIN)/python $(PYTEST) $(IN_BASE) $(ARGS)
