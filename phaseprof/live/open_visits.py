@@ -9,8 +9,17 @@ from sys import getrefcount
 
 from phaseprof.live.visits import Visit
 
-# References to a visit that nobody is left to end: of the context, a local variable, and the call that counts them.
-_LOST = 3
+
+def _references_of_two() -> int:
+    """Count the references to what one container and one local variable hold, as this interpreter counts them."""
+    held = [([object()],)]
+    visit = held[0]
+    return getrefcount(visit)
+
+
+# References to a visit that nobody is left to end: of the context, a local variable, and the call that counts them,
+# unless that borrows the variable's, as from Python 3.14 on.
+_LOST = _references_of_two()
 
 
 class OpenVisits:
@@ -44,7 +53,8 @@ class OpenVisits:
         """Return the innermost visit that somebody is left to end; the others are left."""
         visit = self.get()
         while visit is not None and getrefcount(visit) <= _LOST:
-            self.tear()
+            if visit[0]:  # else it has ended, and this is a task that was begun inside it and lived on
+                self.tear()
             visit = visit[1]
             self.set(visit)
         if visit is None and self._torn and threading.get_ident() in self._torn:
@@ -61,6 +71,7 @@ class OpenVisits:
 
     def leave(self, visit: Visit) -> None:
         """End a visit, and with it those that were left open inside it."""
+        visit[0].clear()
         if self.get() is visit:
             self.set(visit[1])
         elif self.is_open(visit):

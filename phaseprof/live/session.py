@@ -166,7 +166,7 @@ class Session:
         """A phase or block begins: record the boundary, then let the inspector look if it wants to."""
         around = self._stack.innermost()
         is_recorded = now >= label.due
-        visit: Visit = (object(), around, label, is_recorded)
+        visit: Visit = ([object()], around, label, is_recorded)
         try:
             self._stack.set(visit)
             # Before the boundary is recorded: meanwhile other threads run, and theirs need not be recorded as well.

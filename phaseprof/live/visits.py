@@ -44,8 +44,9 @@ COUNTED_NS, COLD_NS, COLD_AFTER_NS = 250.0, 500.0, 250_000
 # A generation that is only counted takes more by this: its scope is made, and the program may ask for its number.
 COUNTED_TURN_NS = 2_500.0
 
-# One visit that is open: what makes it unlike all others, the visit around it, its label, and whether it is recorded.
-Visit = tuple[object, Any, "Visited", bool]
+# One visit: what makes it unlike all others until it has ended, the visit around it, its label, and whether it is
+# recorded.
+Visit = tuple[list[object], Any, "Visited", bool]
 
 
 class Visited:

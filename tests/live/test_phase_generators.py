@@ -229,3 +229,29 @@ def test_disabled_generators_behave_too(make: Callable[..., Profiler]) -> None:
     profiler = make(enabled=False, run=None)
 
     assert drive(profiler.phase("talk")(talk)) == drive(talk)
+
+
+def test_a_task_that_outlives_the_phase_it_was_begun_in_leaves_the_phases_of_others_open(
+    profiler: Profiler, recorded: Read
+) -> None:
+    async def upload() -> None:
+        for _ in range(4):
+            profiler.checkpoint("sent")
+            with profiler.phase("upload"):
+                await asyncio.sleep(0)
+
+    async def main() -> None:
+        for g in range(3):
+            with profiler.generation(g):
+                with profiler.phase("collect"):
+                    task = asyncio.create_task(upload())
+                    await asyncio.sleep(0)
+                with profiler.phase("train"):
+                    for _ in range(6):
+                        await asyncio.sleep(0)
+                await task
+
+    asyncio.run(main())
+
+    process = recorded(profiler)
+    assert {name: totals.visits for name, totals in process.phases.items()} == {"collect": 3, "train": 3, "upload": 12}
