@@ -99,9 +99,12 @@ class JudgedRun:
         return tuple(one.rank for one in self._each)
 
     def answer(self) -> Answer:
-        """What the run answers: that of the process that tells most; one that may leak is not made good by others."""
+        """What the run answers: that of the process that tells most; one that may leak is not made good by others.
+
+        Nor is one whose file could not be read.
+        """
         answers = {one.answer for one in self._each}
-        if "leak" not in answers and any(one.is_open for one in self._each):
+        if "leak" not in answers and (self.run.left_out or any(one.is_open for one in self._each)):
             return "not judged"
         return next((one for one in _ORDER if one in answers), "too short")
 

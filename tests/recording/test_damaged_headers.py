@@ -63,11 +63,13 @@ def test_which_file_was_left_out_is_said(tmp_path: Path, command: str, capsys: p
     recorded(folder, "rank0-pid7")
     (folder / "rank2-pid9.jsonl").write_bytes(b"nothing of ours\n")
 
-    main([command, str(folder)])
+    status = main([command, str(folder)])
 
     shown = capsys.readouterr()
     assert "a file is left out: cannot read" in shown.err and "rank2-pid9.jsonl" in shown.err
-    assert command == "check" or "a file is left out" in shown.out
+    told = "NOT JUDGED: a file of the run could not be read" if command == "check" else "a file is left out"
+    assert told in shown.out
+    assert status == (3 if command == "check" else 0)
 
 
 def test_a_lone_file_without_a_record_is_refused_in_one_line(
