@@ -125,7 +125,7 @@ def verdict_line(judged: JudgedRun, longer: str = "") -> str:
     if status == CLEAN:
         return f"OK: no leak in {plural(judged.n_readings, 'reading')}"
     if judged.run.left_out:
-        return "NOT JUDGED: a file of the run could not be read: what it holds is not known, and the others hold no leak"
+        return "NOT JUDGED: a file of the run could not be read; what it holds is not known, the others hold no leak"
     if judged.answer() == "not judged":
         return f"NOT JUDGED: {_WHY[judged.is_imported]}"
     n = plural(judged.n_readings, "reading")
