@@ -22,6 +22,11 @@ def grown(call: Callable[[], object], **how: float) -> list[tuple[str, float]]:
     return [(one.name, one.per_call) for one in outcome.grown]
 
 
+def grows_by(items: float, call: Callable[[], object]) -> bool:
+    """Whether containers gain so many items a call; asked again, since the test runner's threads fill and empty some."""
+    return any(("items of a container", items) in grown(call) for _ in range(3))
+
+
 def test_objects_of_a_type() -> None:
     kept: list[object] = []
 
@@ -36,14 +41,14 @@ def test_objects_of_a_type() -> None:
 def test_what_the_collector_does_not_track_shows_in_its_container(make: Callable[[], object]) -> None:
     kept: list[object] = []
 
-    assert ("items of a container", 2.0) in grown(lambda: kept.extend([make(), make()]))
+    assert grows_by(2.0, lambda: kept.extend([make(), make()]))
 
 
 def test_arrays() -> None:
     numpy = pytest.importorskip("numpy")
     kept: list[object] = []
 
-    assert ("items of a container", 1.0) in grown(lambda: kept.append(numpy.ones(100)))
+    assert grows_by(1.0, lambda: kept.append(numpy.ones(100)))
 
 
 def test_less_than_one_a_call() -> None:
