@@ -23,7 +23,7 @@ def grown(call: Callable[[], object], **how: float) -> list[tuple[str, float]]:
 
 
 def grows_by(items: float, call: Callable[[], object]) -> bool:
-    """Whether containers gain so many items a call; asked thrice, since the test runner fills and empties some itself."""
+    """Whether containers gain so many items a call; asked thrice, since the test runner fills and empties some."""
     return any(("items of a container", items) in grown(call) for _ in range(3))
 
 
