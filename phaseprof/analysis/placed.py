@@ -218,12 +218,13 @@ def shares(told: fmt.Places | None, item_bytes: Mapping[tuple[str, ...], float] 
     return [
         replace(one, holder=contexts) if one.kind == "autograd graph" and not one.holder else one
         for one in every
+        if not is_own_name(one.type_name)
     ]
 
 
 def _is_ours(place: fmt.Place) -> bool:
     """Whether what came is of this package, such as a local variable that holds a profiler."""
-    return any(map(is_own_name, (place.type, name_growth(place)[2], *(name for name, _, _ in place.direct[:1]))))
+    return any(map(is_own_name, (place.type, *(name for name, _, _ in place.direct[:1]))))
 
 
 def _contexts(every: Sequence[Share]) -> tuple[str, ...]:

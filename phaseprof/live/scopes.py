@@ -151,12 +151,12 @@ class PhaseScope(_PlainWith):
         try:
             if error is not None:
                 self._to.last_look.failed_in(self._visited.name, error)
-            if self._items is not None and not callable(self._items):
+            if self._items is not None and not callable(self._items) and (self._open or self._to.enabled):
                 items = count_items(self._to, self._items, None)
         finally:
             if self._open:
                 _leave_newest(self._to, self._open, items)
-            elif items >= 0 and self._to.enabled:
+            elif items >= 0:
                 self._visited.add_items(items)
 
     def __call__(self, function: F) -> F:
