@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -441,7 +440,8 @@ def explain_once(
     turns = told.g + 1
     grown = memory.grown(told.g)
     risen = memory.symptom.n_rises
-    resident = _grown(process, "anonymous_bytes", memory) if memory.blocks_rate else 0.0  # blocks are of many sizes
+    private = process.series.get((AT, "anonymous_bytes")) if memory.blocks_rate else None  # blocks are of many sizes
+    resident = 0.0 if private is None else private.grown_since(memory.symptom.judgement.since or 0)
     told_once = [
         one for one in shares(told)
         if (one.may_be_told or (one.kind == "objects" and process.is_own(one.type_name))) and memory.may_be(one)
@@ -472,15 +472,6 @@ def explain_once(
     once = Certainty(subject="seen once", holder="seen once" if share.holder else "not known")
     text = f"{found.summary}; named from a single look at the end: {where}"
     return replace(found, certainty=once, summary=text)
-
-
-def _grown(process: ProcessRun, metric: str, memory: Memory) -> float:
-    """What a counter's readings rose by since the growth of memory began; 0 where it was not read."""
-    series = process.series.get((AT, metric))
-    if series is None or not len(series):
-        return 0.0
-    begin = bisect_left(series.generations, memory.symptom.judgement.since or 0)
-    return float(series.last - series.values[min(begin, len(series) - 1)])
 
 
 def _kept_nodes(process: ProcessRun, memory: Memory) -> Share | None:

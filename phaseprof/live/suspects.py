@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Mapping
 
 from phaseprof.live import families, suspicion
@@ -73,7 +72,8 @@ class Suspects:
 
     def allocated_since(self, generation: int) -> float:
         """By how many bytes what the allocators have given out has grown since a generation."""
-        return sum(unit * _growth(self.series(metric), generation) for metric, unit in UNIT_BYTES.items())
+        read = ((self.series(metric), unit) for metric, unit in UNIT_BYTES.items())
+        return sum(unit * series.grown_since(generation) for series, unit in read if series is not None)
 
     def rises(self, metric: str) -> bool:
         """Whether a series read at the end of generations rises."""
@@ -131,11 +131,3 @@ class Suspects:
         if probe is None:
             return None
         return families.ChildrenReader() if metric == "children" else families.CounterReader(probe, metric)
-
-
-def _growth(series: Series | None, since: int) -> float:
-    """By how much a series has grown since the first reading of a generation or a later one."""
-    if series is None or not len(series):
-        return 0.0
-    at = min(bisect_left(series.generations, since), len(series.values) - 1)
-    return series.last - series.values[at]

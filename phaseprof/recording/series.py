@@ -97,6 +97,13 @@ class Series:
         """The newest reading."""
         return self.values[-1]
 
+    def grown_since(self, generation: int) -> float:
+        """By how much it has grown since the first reading of a generation or a later one; 0 of no reading."""
+        if not len(self):
+            return 0.0
+        at = min(bisect_left(self.generations, generation), len(self.values) - 1)
+        return float(self.last - self.values[at])
+
     def __len__(self) -> int:
         return len(self.values if self._packed is None else self._packed[1])
 
