@@ -16,13 +16,21 @@ from phaseprof.analysis.engines import map_on
 from phaseprof.errors import RecordingError
 from phaseprof.recording.addresses import File, fetched_in_turn
 from phaseprof.recording.model import ProcessRun
-from phaseprof.recording.reader import Run, find_recordings, load_files, load_run, put_in_order, size_of, where_of
+from phaseprof.recording.reader import (
+    Run,
+    find_recordings,
+    left_out_for,
+    load_files,
+    load_run,
+    put_in_order,
+    size_of,
+    where_of,
+)
 from phaseprof.recording.stored import StoredProcess
 
 T = TypeVar("T")
-# The files of one recording; and what is made of many, each with its processes.
+# The files of one recording; and what is made of many, each with its processes, or a sentence where it cannot be read.
 Group = Sequence[File]
-# A sentence on the files of a recording that cannot be read.
 Work = Callable[[Sequence[Group]], list[list[tuple[ProcessRun, T]] | str]]
 
 # What reading and judging takes, measured by benchmarks/bench_scale.py on a core of a small virtual machine.
@@ -172,7 +180,7 @@ def _load_in_turn(
         try:
             processes = load_files(local)
         except RecordingError as error:  # the others are read
-            yield f"a file is left out: {error}"
+            yield left_out_for(error)
             continue
         pairs = [(process, reduce(process)) for process in processes]
         yield [(StoredProcess(process, files), made) for process, made in pairs] if store else pairs

@@ -163,7 +163,12 @@ def _tell_of(
         for process in others:
             process.note(f"one of its files is left out: {refusal}")
         if not others and left_out is not None:
-            left_out.append(f"a file is left out: {refusal}")
+            left_out.append(left_out_for(refusal))
+
+
+def left_out_for(refusal: RecordingError) -> str:
+    """Say that a file is not among what was read of a run, and why."""
+    return f"a file is left out: {refusal}"
 
 
 def _has_records(file: Path, offset: int) -> bool:
