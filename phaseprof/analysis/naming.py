@@ -49,6 +49,8 @@ def counted_phase(symptoms: Mapping[str, Symptom]) -> str | None:
     )
 
 
+# An object that grows in itself, by numbers for example, and not the number of such objects.
+ONE_OBJECT = "one object"
 ADVICE = {
     "objects": "Remove {subject} from {place} when you are done with them, or bound its size.",
     "tensors": "Clear or bound {place}, and keep what you need of each tensor, not the tensor itself: .item() or "
@@ -56,7 +58,7 @@ ADVICE = {
     "arrays": "Clear or bound {place}; if a small slice is what you need, copy it: a view keeps the whole array.",
     "autograd graph": "Detach what goes into {place}: .detach() where a device sync would hurt, .item() or float() for "
     "logging; collect experience under torch.no_grad(), and clear gradients with zero_grad(set_to_none=True).",
-    "one object": "Bound what {place} keeps in attributes of its own, such as numbers or text.",
+    ONE_OBJECT: "Bound what {place} keeps in attributes of its own, such as numbers or text.",
     "container": "Bound {place} or remove entries that you are done with: deque(maxlen=...), lru_cache(maxsize=...), "
     "or pop on completion.",
     "garbage": "Only a full collection frees these reference cycles, and collections are too rare: break the cycle "
@@ -126,7 +128,8 @@ _PLURALS = {
 _IMPLIED = {None, "Process", "ForkProcess", "SpawnProcess", "Thread", "SharedMemory"}
 # What goes by the name of its kind: the words for it, and whether they are a plural.
 _BY_KIND = {
-    "objects": ("objects", True), "tensors": ("tensors", True), "arrays": ("arrays", True),
+    "objects": ("objects", True), ONE_OBJECT: ("an object", False), "tensors": ("tensors", True),
+    "arrays": ("arrays", True),
     "autograd graph": ("autograd graphs", True), "garbage": ("unreachable cycles", True),
     "container": ("a container", False),
     "native": ("native memory", False), "unseen": ("memory", False),
@@ -165,7 +168,7 @@ def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = No
     """
     is_log = known_as == "log"
     what, is_plural = _name_subject(finding, None if is_log else known_as)
-    where = f"{_begun(finding)} {phase_words(finding.phase)}" if finding.phase else ""
+    where = f"{_begun(finding, known_as)} {phase_words(finding.phase)}" if finding.phase else ""
     rate = _rate_text(finding, bytes_slope)
     since = f" since generation {finding.since_generation}" if finding.since_generation is not None else ""
     eta = f"; memory runs out in about {format_estimate(finding.eta_s)}" if finding.eta_s is not None else ""
@@ -175,14 +178,13 @@ def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = No
     return f"{what}{where} {_VERBS['log' if is_log else finding.verdict][is_plural]}{rate}{since}{eta}"
 
 
-def _begun(finding: Finding) -> str:
+def _begun(finding: Finding, known_as: str | None) -> str:
     """Say what happened to it in its phase: to be read after its name."""
     if finding.kind == "fragmentation":  # what was freed there, nobody knows
         return ""
     if finding.kind == "children" and finding.slope_unit.startswith("bytes/"):  # it grows in children that were there
         return " allocated"
-    is_one = _is_one_container(finding) or is_one_object(finding)
-    return " " + _BORN.get(finding.kind, "filled" if is_one else "created")
+    return " " + _BORN.get(finding.kind, "filled" if _is_one(finding, known_as) else "created")
 
 
 def phase_words(phase: str) -> str:
@@ -192,16 +194,11 @@ def phase_words(phase: str) -> str:
     return "outside any phase" if phase == OUTSIDE else f"in {phase}"
 
 
-def _is_one_container(finding: Finding) -> bool:
-    """Whether one container grows, not the number of them, and its items have no better name."""
+def _is_one(finding: Finding, known_as: str | None) -> bool:
+    """Whether one object or container grows, not the number of them, and its items have no better name."""
     is_held = bool(finding.holder) and f"({finding.subject}" in finding.holder[-1]
-    return finding.kind == "container" and (is_held or finding.metric.startswith("container/"))
-
-
-def is_one_object(finding: Finding) -> bool:
-    """Whether an object grows in itself, by numbers for example, and not the number of such objects."""
-    is_held = bool(finding.holder) and finding.holder[-1].endswith(f"({finding.subject})")
-    return finding.kind == "objects" and is_held and finding.slope_unit.startswith("bytes/")
+    is_container = finding.kind == "container" and (is_held or finding.metric.startswith("container/"))
+    return is_container or known_as == ONE_OBJECT
 
 
 def _name_subject(finding: Finding, known_as: str | None) -> tuple[str, bool]:
@@ -225,8 +222,9 @@ def _name_subject(finding: Finding, known_as: str | None) -> tuple[str, bool]:
         return words, is_plural
     if kind == "gpu" or finding.metric.endswith("/allocated_bytes"):
         return f"{words} on {subject}", is_plural
-    if _is_one_container(finding) or is_one_object(finding):
-        return f"{'An' if subject[0] in 'aeiouAEIOU' else 'A'} {subject}", False
+    if _is_one(finding, known_as):
+        what = f"{subject} object" if known_as == ONE_OBJECT else subject
+        return f"{'An' if subject[0] in 'aeiouAEIOU' else 'A'} {what}", False
     return (_PLURALS[subject].capitalize(), True) if subject in _PLURALS else (subject, False)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from phaseprof.analysis.categories import CONTAINERS, GRAPH_NODE, MEMORY, PLAIN_ITEMS, TENSORS
 from phaseprof.analysis.garbage import comes_to_much, waits_for_long
 from phaseprof.analysis.limits import FELT_BYTES, LOG_NEWS_BYTES, OWN_BYTES, Horizon
-from phaseprof.analysis.naming import advise, is_one_object, summarise
+from phaseprof.analysis.naming import ONE_OBJECT, advise, summarise
 from phaseprof.analysis.naming_places import MOSTLY, SHARE, name_growth, short
 from phaseprof.analysis.paths import normalised
 from phaseprof.analysis.since import since
@@ -518,19 +518,18 @@ def _finding(process: ProcessRun, memory: Memory, share: Share, horizon: Horizon
     judgement = memory.symptom.judgement
     verdict = _verdict_of(share, horizon, judgement.since)
     slope, unit = share.growth
+    known_as = ONE_OBJECT if share.kind == "objects" and share.holder and not share.came else None
     found = Finding(
         verdict, share.kind, phase_of(process, share) or phase, share.subject, share.holder, metric=memory.symptom.key,
         slope=slope, slope_unit=unit, slope_low=slope, slope_high=slope,
         bytes_slope=share.bytes_slope, **since(process, memory.symptom),
         confidence=judgement.confidence, eta_s=horizon.seconds_left(share.bytes_slope) if verdict == "leak" else None,
-        advice=advise(share.kind, share.subject, share.holder), evidence=(memory.symptom.evidence,),
+        advice=advise(known_as or share.kind, share.subject, share.holder), evidence=(memory.symptom.evidence,),
         certainty=Certainty(subject="measured", holder="measured" if share.holder else "not known"),
     )  # fmt: skip
     if share.kind == GARBAGE and not (waits_for_long(process, judgement.since or 0) and comes_to_much(process)):
         found = replace(found, verdict="growing", eta_s=None)
-    if is_one_object(found) and not share.came:
-        found = replace(found, advice=advise("one object", share.subject, share.holder))
-    return replace(found, summary=summarise(found, share.bytes_slope))
+    return replace(found, summary=summarise(found, share.bytes_slope, known_as=known_as))
 
 
 def _verdict_of(share: Share, horizon: Horizon, since: int | None) -> Verdict:

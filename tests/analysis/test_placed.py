@@ -227,7 +227,7 @@ def test_an_object_that_grows_in_itself_is_not_said_to_be_many() -> None:
 
     (found,) = find_leaks(record({"malloc_in_use_bytes": rising(MIB, 1e8)}, [looks]))
 
-    assert found.summary.startswith("A Visited leaks")
+    assert found.summary.startswith("A Visited object leaks")
     assert found.advice == "Bound what visited keeps in attributes of its own, such as numbers or text."
 
 
