@@ -34,38 +34,38 @@ PROGRAMS = (
     Real(
         "plain_dqn",  # losses are kept for a plot, with the graph behind them
         Truth("learn", "autograd graph", "Tensor", ("losses",), also=("tensors",)),
-        300,
+        450,
         ("gymnasium",),
         ("--phase", "learn=__main__:Agent.learn"),
     ),
     Real(
         "sb3_ppo",  # a wrapper keeps each observation for a replay that nobody watches
         Truth("collect", "arrays", "ndarray", ("frames",)),
-        60_000,
+        190_000,
         ("stable_baselines3",),
     ),
     Real(
         "sb3_dqn",  # a callback keeps a copy of the policy each time it is evaluated
         Truth("collect", "tensors", "Tensor", ("checkpoints",), also=("objects",), subject_also=("Parameter", "dict")),
-        40_000,
+        85_000,
         ("stable_baselines3",),
     ),
     Real(
         "lightning_metric",  # a metric that is updated in each validation and never reset
         Truth("validation", "tensors", "Tensor", ("seen",), also=("container",), subject_also=("list",)),
-        40,
+        80,
         ("lightning",),
     ),
     Real(
         "transformers_trainer",  # predictions of each evaluation are kept
         Truth("evaluation", "arrays", "ndarray", ("history",)),
-        24,
+        40,
         ("transformers", "accelerate"),
     ),
     Real(
         "accelerate_loop",  # the outputs of each evaluation are kept, and with them the graph
         Truth("evaluation", "autograd graph", "Tensor", ("outputs",), also=("tensors",)),
-        60,
+        200,
         ("accelerate",),
     ),
     Real(
@@ -74,25 +74,25 @@ PROGRAMS = (
             "objective", "objects", "Net", ("models",), also=("tensors",),
             subject_also=("Tensor", "Parameter", "Linear"),
         ),
-        60,
+        190,
         ("optuna",),
     ),
     Real(
         "deap_evolution",  # an archive of all individuals
         Truth("selection", "objects", "Individual", ("archive",), also=("container",), subject_also=("list",)),
-        200,
+        800,
         ("deap",),
     ),
     Real(
         "evotorch_search",  # a hook keeps the population of each step
         Truth("logging", "tensors", "Tensor", ("populations",)),
-        800,
+        6_000,
         ("evotorch",),
     ),
     Real(
         "loader_workers",  # the dataset in each worker keeps what it has decoded, without a bound
         Truth("epoch", "children", None),
-        40,
+        100,
         (),
         ("--generation", "__main__:epoch", "--phase", "epoch=__main__:epoch"),
     ),
@@ -101,14 +101,14 @@ PROGRAMS = (
         Truth(
             "sample", "tensors", "Tensor", ("subgraphs",), also=("objects",), subject_also=("Data", "GlobalStorage")
         ),
-        60,
+        450,
         ("torch_geometric",),
         ("--phase", "sample=__main__:Sampler.sample", "--generation", "__main__:epoch"),
     ),
     Real(
         "ray_actors",  # references to rollouts are kept, and with them the object store
         Truth("rollout", "objects", "ObjectRef", ("references",), also=("shared memory",)),
-        120,
+        400,
         ("ray",),
         ("--phase", "rollout=__main__:rollout", "--generation", "__main__:iteration"),
     ),

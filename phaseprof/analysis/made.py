@@ -13,6 +13,7 @@ from phaseprof.records import GARBAGE, NATIVE_MEMORY, UNREACHABLE, Finding, Site
 
 # Lines that a finding names: those after them made little.
 _MOST, _LEAST_SHARE = 5, 0.01
+_GRAPH = "autograd graph"
 # A finding about these things says nothing of what was allocated.
 _NO_MEMORY = frozenset({"slowdown"})
 
@@ -45,14 +46,16 @@ def _weight(row: fmt.Site) -> float:
 def _rows_of(finding: Finding, tellings: Sequence[Sequence[fmt.Site]]) -> list[fmt.Site]:
     """Return what was made of a finding's subject where it is held, else wherever it was met; by the first that tells.
 
-    What one of them tells of the place itself goes before what another one tells of its type elsewhere.
+    What one of them tells of the place itself goes before what another one tells of its type elsewhere.  What keeps a
+    graph need not be a tensor: where none tells of one, it is all that was made of what lies at the place.
     """
     is_at = _is_at(finding)
     here = [[row for row in rows if is_at(row.steps)] for rows in tellings]
     if finding.subject in CONTAINERS or finding.kind == NATIVE_MEMORY:  # what fills it; what has no type
         return next(filter(None, here), [])
     elsewhere = ([] if there else rows for there, rows in zip(here, tellings, strict=True))
-    return next(filter(None, (_of_subject(finding, rows) for rows in (*here, *elsewhere))), [])
+    found = (_of_subject(finding, rows) for rows in (*here, *elsewhere))
+    return next(filter(None, (*found, *(here if finding.kind == _GRAPH else ()))), [])
 
 
 def _of_subject(finding: Finding, rows: Sequence[fmt.Site]) -> list[fmt.Site]:

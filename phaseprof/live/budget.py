@@ -20,8 +20,8 @@ AFTER_EFFECTS = 1.05
 # Of the budget, the part that is planned with: the rest is for what may be spent before any time has passed, and for
 # jobs that take longer than the last time.
 PLANNED = 0.6
-# So many times as long code is expected to take while it is traced, of small steps that allocate.
-SLOWED = 3.0
+# So many times as long code is expected to take while it is traced, of small steps that allocate, until it was traced.
+EXPECTED_TIMES = 3.0
 # Jobs that are part of recording, and do not count as looks.
 RECORDING = frozenset({
     "points", "recording", "counters", "suspicion", "sampling",
@@ -137,13 +137,16 @@ class Budget:
         self.skipped[job] += 1
         return False
 
-    def admits_tracing(self, job: str, look_ns: int, usual_ns: int) -> bool:
-        """Tell whether there is room to trace what usually takes so long (0: not known), and to look at the end."""
+    def admits_tracing(self, job: str, look_ns: int, usual_ns: int, times: float = EXPECTED_TIMES) -> bool:
+        """Tell whether there is room to trace what usually takes so long (0: not known), and to look at the end.
+
+        ``times`` says how many times as long it is expected to take.
+        """
         if self.share is None:
             return True
         if not usual_ns or not self.is_short(look_ns, job):
             return False
-        if look_ns + (SLOWED - 1) * usual_ns <= self.room_ns():
+        if look_ns + (times - 1) * usual_ns <= self.room_ns():
             return True
         self.skipped[job] += 1
         return False

@@ -5,7 +5,8 @@ from __future__ import annotations
 import gc
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from phaseprof.diagnosis.charging import (
@@ -44,8 +45,8 @@ _IN_C_NS, _IN_PYTHON_NS, _USUAL_HEAP = 80, 9_000, 500_000
 _PART_IN_C_NS, _PART_IN_PYTHON_NS = 4_000_000, 80_000_000
 # Of the longest pause, the part after which a look ends that takes longer than expected: to put it away takes as long.
 _LIMIT = 0.5
-# A look that is compared reads, charges, and walks once more for the paths.
-_COMPARED = 2.4
+# In a look that is compared, to charge what came takes this part of what reading does, and finding the paths all of it.
+_CHARGED = 0.9
 # Looks are made at distances that grow with the run, so that their number is small; so many are kept to compare with.
 _NEXT, _KEPT = 2.0, 4
 # Growth is told against the look nearest to this share of the run: later than what fills up once, and early enough.
@@ -96,40 +97,63 @@ class _Looks:
         self.kept: list[_Look] = []
         self._budget = budget
         self._n_blocks = n_blocks
-        self._next_job = "places" if libraries else "places of the program"
-        self._first_job = "first look by place" if libraries else "first look at places of the program"
+        of = "" if libraries else " of the program"
+        self._first_job = f"first look at places{of}" if of else "first look by place"
+        self.reading, self.charging, self.finding_paths = f"places{of}", f"growth by place{of}", f"paths of places{of}"
         self._is_too_large = False
 
     @property
     def job(self) -> str:
-        """Under which the next one is charged."""
-        return self._next_job if self.kept else self._first_job
+        """Under which reading the next one is charged."""
+        return self.reading if self.kept else self._first_job
 
     @property
     def newest(self) -> int:
         """The generation of the newest, -1 where there is none."""
         return self.kept[-1].generation if self.kept else -1
 
-    def cost_ns(self) -> int:
-        """What the next one is expected to take."""
+    def read_ns(self) -> int:
+        """What reading the next one is expected to take."""
         is_in_c = extension() is not None
         if self.libraries:
             read_ns = (self._n_blocks() or _USUAL_HEAP) * (_IN_C_NS if is_in_c else _IN_PYTHON_NS)
         else:
             read_ns = _PART_IN_C_NS if is_in_c else _PART_IN_PYTHON_NS
         read_ns = self._budget.estimate_ns(self._first_job, read_ns)
-        return self._budget.estimate_ns(self._next_job, round(_COMPARED * read_ns)) if self.kept else read_ns
+        return self._budget.estimate_ns(self.reading, read_ns) if self.kept else read_ns
+
+    def _steps_ns(self) -> dict[str, int]:
+        """What each step of the next one is expected to take, by job: the first is only read."""
+        read_ns = self.read_ns()
+        if not self.kept:
+            return {self.job: read_ns}
+        charge_ns = self._budget.estimate_ns(self.charging, round(_CHARGED * read_ns))
+        return {
+            self.reading: read_ns, self.charging: charge_ns,
+            self.finding_paths: self._budget.estimate_ns(self.finding_paths, read_ns),
+        }  # fmt: skip
+
+    def cost_ns(self) -> int:
+        """What the next one is expected to take in all."""
+        return sum(self._steps_ns().values())
+
+    def fits_a_pause(self) -> bool:
+        """Whether all steps of the next one may be made at once."""
+        return self.cost_ns() <= self._budget.max_pause_ns
 
     def is_too_slow(self) -> bool:
-        """Whether the next one is expected to make too long a pause."""
+        """Whether a step of the next one is expected to make too long a pause."""
         most_ns = min(self._budget.max_pause_ns, math.inf if extension() is not None else _MOST_NS)
-        return self._is_too_large or self.cost_ns() > most_ns
+        return self._is_too_large or max(self._steps_ns().values()) > most_ns
+
+    def leave_out(self) -> None:
+        """Say which steps would be too long; they are tried again some time, since the machine may have been busy."""
+        for job, cost_ns in self._steps_ns().items():
+            self._budget.is_short(cost_ns, job)
 
     def has_room(self, *, is_explained: bool) -> bool:
         """Whether the budget has room; while it is not known where memory goes, the whole share so far counts."""
         cost_ns = self.cost_ns()
-        if not self._budget.is_short(cost_ns, self.job):
-            return False
         if not self.kept and cost_ns <= _FIRST_PART * (self._budget.share or math.inf) * self._budget.wall_ns:
             return True
         room_ns = self._budget.room_ns()
@@ -191,7 +215,9 @@ class PlaceWatch:
         self._suspects = suspects
         self._whole = _Looks(libraries=True, budget=budget, n_blocks=suspects.n_blocks)
         self._part = _Looks(libraries=False, budget=budget, n_blocks=suspects.n_blocks)
-        self._was_urgent = self.is_explained = self._has_compared = False
+        self._rises = self._was_worth = self.is_explained = self._has_compared = False
+        self._open: tuple[Iterator[str], str] | None = None  # a look of which steps are left, and the next of them
+        self._goes_on_at = 0
         self.grown: dict[int, fmt.Place] = {}
         self.grown_libraries = True
 
@@ -203,7 +229,7 @@ class PlaceWatch:
     @property
     def leaves_unexplained(self) -> bool:
         """Whether memory rises, and two looks were compared which do not say where it goes."""
-        return self._was_urgent and self._has_compared and not self.is_explained
+        return self._rises and self._has_compared and not self.is_explained
 
     @property
     def is_waited_for(self) -> bool:
@@ -215,19 +241,44 @@ class PlaceWatch:
     @property
     def comes_first(self) -> bool:
         """Whether memory rises, and no two looks at what the program reaches were compared, which would be cheap."""
-        if self._budget.share is None or self._budget.wall_ns < _FIRST_NS or self._has_compared or not self._was_urgent:
+        if self._budget.share is None or self._budget.wall_ns < _FIRST_NS or self._has_compared or not self._rises:
             return False
         return not self._part.is_too_slow() and self._part.cost_ns() <= _CHEAP_NS
 
     def at_generation_end(self, generation: int) -> None:
-        """Look, if it is time to and the budget has room."""
-        is_urgent = self._suspects.is_urgent()
+        """Look, if it is time to and the budget has room; or make the next step of a look that was begun."""
+        if self._open is not None:
+            if self._budget.clock() >= self._goes_on_at:
+                self._make_a_step()
+            return
+        self._rises = self._suspects.is_urgent()
+        is_worth = self._rises or self._suspects.are_more()
         for looks in self._wanted():
-            if self._is_due(looks, generation, is_urgent=is_urgent) and looks.has_room(is_explained=self.is_explained):
-                with self._budget.spending(looks.job):
-                    self._look(looks, generation)
+            if self._is_due(looks, generation, is_worth=is_worth) and looks.has_room(is_explained=self.is_explained):
+                self._begin(looks, generation)
                 break  # one pause at a time
-        self._was_urgent = is_urgent
+        self._was_worth = is_worth
+
+    def _begin(self, looks: _Looks, generation: int) -> None:
+        fits_a_pause = looks.fits_a_pause()
+        self._open = self._steps(looks, generation), looks.job
+        self._make_a_step()
+        while fits_a_pause and self._open is not None:
+            self._make_a_step()
+
+    def _make_a_step(self) -> None:
+        if self._open is None:
+            return
+        steps, job = self._open
+        self._open = None
+        with self._budget.spending(job):
+            following = collector.without_collections(lambda: next(steps, None))
+        if following is not None:
+            self._open, self._goes_on_at = (steps, following), int(self._budget.clock() + self._apart_ns())
+
+    def _apart_ns(self) -> float:
+        """How long the program runs between two steps: as long as it may have waited for one."""
+        return 0.0 if self._budget.max_pause_ns == math.inf else self._budget.max_pause_ns
 
     def finish(self, generation: int, time: ClosingLook) -> None:
         """Make the last look; without one to compare it with it tells where the heap lies.  Charged by the caller.
@@ -236,9 +287,12 @@ class PlaceWatch:
             generation: the last one.
             time: says what there is time for; if not for the whole heap, there may be some for the program's part.
         """
+        while self._open is not None and generation <= max(self._part.newest, self._whole.newest):
+            self._make_a_step()
+        self._open = None
         part, is_whole = self._part, time.admits("places", self._whole.cost_ns())
         if part.kept and generation > part.newest and (is_whole or part.cost_ns() / 1e9 <= time.left_s):
-            self._look(part, generation, is_last=True)
+            self._look_at_the_end(part, generation)
         if is_whole:
             self._finish_whole(generation)
 
@@ -247,36 +301,40 @@ class PlaceWatch:
         if len(whole.kept) == 1 and whole.newest == generation:
             whole.forget()  # there is nothing to compare with yet, so this one is recorded as seen once
         if generation > whole.newest:
-            self._look(whole, generation, is_last=True)
+            self._look_at_the_end(whole, generation)
             if self._suspects.is_urgent() and loaded_torch() is not None:  # what bare nodes take, no place shows
                 self._recorder.add(fmt.Metrics(self._budget.clock(), generation, graph_nodes(), AT))
 
     def abandon(self) -> None:
         """Forget all tables."""
+        self._open = None
         self._whole.forget()
         self._part.forget()
 
     def look_ns(self, *, libraries: bool) -> int:
         """What one walk over all of the heap, or the program's part of it, is expected to take."""
-        looks = self._whole if libraries else self._part
-        return round(looks.cost_ns() / (_COMPARED if looks.kept else 1.0))
+        return (self._whole if libraries else self._part).read_ns()
 
     def _wanted(self) -> list[_Looks]:
         """The kinds of looks that are made in the loop, the cheaper first."""
         return [self._part] if self.is_explained and self._whole.kept else [self._part, self._whole]
 
-    def _is_due(self, looks: _Looks, generation: int, *, is_urgent: bool) -> bool:
-        if looks.is_too_slow():
-            return False
+    def _is_due(self, looks: _Looks, generation: int, *, is_worth: bool) -> bool:
         if looks.kept:
-            return looks.is_worth(generation, is_urgent=is_urgent, begins=is_urgent and not self._was_urgent)
-        is_early = looks is self._whole and self._budget.share is not None and self._budget.wall_ns < _FIRST_NS
-        return generation >= suspicion.WARM_UP and not is_early
+            is_time = looks.is_worth(generation, is_urgent=is_worth, begins=is_worth and not self._was_worth)
+        else:
+            is_early = looks is self._whole and self._budget.share is not None and self._budget.wall_ns < _FIRST_NS
+            is_time = generation >= suspicion.WARM_UP and not is_early
+        if is_time and looks.is_too_slow():
+            looks.leave_out()
+            return False
+        return is_time
 
-    def _look(self, looks: _Looks, generation: int, *, is_last: bool = False) -> None:
-        collector.without_collections(lambda: self._look_now(looks, generation, is_last=is_last))
+    def _look_at_the_end(self, looks: _Looks, generation: int) -> None:
+        collector.without_collections(lambda: deque(self._steps(looks, generation, is_last=True), maxlen=0))
 
-    def _look_now(self, looks: _Looks, generation: int, *, is_last: bool) -> None:
+    def _steps(self, looks: _Looks, generation: int, *, is_last: bool = False) -> Iterator[str]:
+        """Read the heap, and tell what grew since an earlier look, step by step; each yields the job of the next."""
         try:
             table = read_places(libraries=looks.libraries, limit_s=None if is_last else looks.limit_s())
         except MemoryError:
@@ -291,33 +349,40 @@ class PlaceWatch:
         if looks.libraries:
             figures |= {WAITING: float(waits.n_bytes), "arrays_bytes": float(bytes_of(table, "numpy.ndarray"))}
         self._recorder.add(fmt.Metrics(self._budget.clock(), generation, figures, AT))
-        if looks.kept:
-            before = looks.before(generation)
-            grown = charge(
-                before.table, table, least_bytes=_LEAST_BYTES, most=_MOST_PLACES,
-                is_own=lambda name: not is_installed(name),
-            )
-            self._record(grown, table, waits, generation, looks, before)
-            came = sum(growth.n_bytes for growth in grown)
-            self._has_compared = True
-            self.is_explained = came >= _EXPLAINED * self._suspects.allocated_since(before.generation)
-        elif is_last:
-            there = charge(seen_once(table), table, least_bytes=_LEAST_BYTES, most=_MOST_ONCE)
-            there = _without_libraries(there, table, self._suspects.allocated_since(0))
-            self._record(there, table, waits, generation, looks)
+        before = looks.before(generation) if looks.kept else None
         if not is_last:
             looks.keep(generation, table)
+            if before is None:
+                return
+        yield looks.charging
+        grown = self._charge(table, before)
+        nodes = heap_tree(None if before is None else before.table, table)
+        yield looks.finding_paths
+        self._record(grown, nodes, table, waits, generation, looks, before)
+
+    def _charge(self, table: PlaceTable, before: _Look | None) -> Sequence[Growth]:
+        """Return where that lies which came since an earlier look; without one, where most lies."""
+        if before is None:
+            there = charge(seen_once(table), table, least_bytes=_LEAST_BYTES, most=_MOST_ONCE)
+            return _without_libraries(there, table, self._suspects.allocated_since(0))
+        grown = charge(
+            before.table, table, least_bytes=_LEAST_BYTES, most=_MOST_PLACES, is_own=lambda name: not is_installed(name)
+        )
+        self._has_compared = True
+        came = sum(growth.n_bytes for growth in grown)
+        self.is_explained = came >= _EXPLAINED * self._suspects.allocated_since(before.generation)
+        return grown
 
     def _record(
         self,
         grown: Sequence[Growth],
+        nodes: Sequence[HeapNode],
         table: PlaceTable,
         waits: Waiting,
         generation: int,
         looks: _Looks,
-        before: _Look | None = None,
+        before: _Look | None,
     ) -> None:
-        nodes = heap_tree(None if before is None else before.table, table)
         keeper = keeper_of_graphs(table)
         named = {growth.place for growth in grown} | {node.place for node in nodes[1:]} - table.roots.keys()
         steps = resolve(named if keeper is None else named | {keeper}, libraries=looks.libraries)

@@ -97,6 +97,10 @@ class Suspects:
             for metric, least in ALLOCATORS.items()
         )
 
+    def are_more(self) -> bool:
+        """Whether things that objects come with become more, and have not stopped."""
+        return any(suspicion.rises_still(self.series(metric), 0.0) for metric in COUNTED)
+
     def is_any(self) -> bool:
         """Whether something may leak as far as the counters tell."""
         return any(map(self.rises, (*ALLOCATORS, *COUNTED)))

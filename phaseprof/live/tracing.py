@@ -7,12 +7,21 @@ import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from phaseprof.live.budget import Budget
+from phaseprof.live.budget import EXPECTED_TIMES, Budget
 from phaseprof.live.collector import without_collections
 from phaseprof.live.native_lines import NativeLines
 from phaseprof.live.placing import PlaceWatch
 from phaseprof.live.recorder import Recorder
-from phaseprof.probes.sites import FRAMES, Tracer, find_tracer, functions_around, made_at, spare_numbers, start_tracing
+from phaseprof.probes.sites import (
+    FEW_FRAMES,
+    FRAMES,
+    Tracer,
+    find_tracer,
+    functions_around,
+    made_at,
+    spare_numbers,
+    start_tracing,
+)
 from phaseprof.recording import format as fmt
 from phaseprof.records import UNREACHABLE
 
@@ -20,18 +29,19 @@ from phaseprof.records import UNREACHABLE
 JOB, SLOWED = "lines", "tracing"
 # How often a phase is traced in a run, and how often for one place: first in the phase alone, then in a whole
 # generation, since what a phase makes may be put where it stays by another, then in two, since that may come after it.
-_MOST_TURNS, _EACH = 4, 3
+_MOST_TURNS, _EACH = 5, 4
 # Ends of generations at which it may still be seen where what grows is born.
 _WAITS = 6
 # Generations between two that are traced, and those that a phase is waited for which does not come in each.
 _BETWEEN, _PATIENCE = 2, 24
-# What took more than twice its time, and so much longer, is not traced again under a budget.
-_SLOWER, _LEAST_SLOWED_NS = 2.0, 20_000_000
+# What took more than twice its time, and so much longer, is told; by so much more it is expected to be slowed by all
+# frames than by few.
+_SLOWER, _LEAST_SLOWED_NS, _DEEPER = 2.0, 20_000_000, 3.0
 # Places that brought less than this part of what came are no news; so many are asked about.
 _PART, _MOST_PLACES = 0.02, 8
-# To find the objects and ask them may take this part of the longest pause, to name the functions this, and that for the
-# interpreter to forget what was traced, which takes so long for each block that is still there.
-_ASKING, _NAMING, _FORGETTING, _FORGET_NS = 0.5, 0.1, 0.4, 300
+# To name the functions may take this part of the longest pause, and that for the interpreter to forget what was traced,
+# which takes so long for each block that is still there; to find the objects and ask them may take the rest.
+_NAMING, _FORGETTING, _FORGET_NS = 0.1, 0.4, 300
 # Lines of one place that are recorded.
 _MOST_LINES = 32
 _MEMORY = ("malloc_in_use_bytes", "python_blocks")
@@ -39,14 +49,21 @@ _MEMORY = ("malloc_in_use_bytes", "python_blocks")
 
 @dataclass
 class _Plan:
-    """What is to be traced: the places that are asked about, and the phase; ``None``: so many whole generations."""
+    """What is to be traced: the places that are asked about, and the phase; ``None``: so many whole generations.
+
+    Attributes:
+        n_frames: that are kept of each allocation.
+        forget_ns: how long the interpreter will take to forget what was traced, once blocks were counted.
+    """
 
     places: dict[int, fmt.Place]
     libraries: bool
     phase: str | None
-    turns: int = 1
+    turns: int
+    n_frames: int
     waited: int = 0
     is_counted: bool = False
+    forget_ns: int = 0
 
 
 class LineTracer:
@@ -76,6 +93,8 @@ class LineTracer:
         self._spares: list[float] = []
         self._tried: dict[int, list[str | None]] = {}
         self._known: set[int] = set()
+        self._is_deep: set[int] = set()  # of what came there, few frames have shown no line of the program's
+        self._times = dict.fromkeys((FEW_FRAMES, FRAMES), EXPECTED_TIMES)  # as long as usual, with so many frames
         self._n_turns = self._n_waits = self._next_at = self._n_blocks = 0
         self._began_ns = self._began_cpu_ns = self._took_ns = self._n_traced = 0  # of what is traced
         self._turn_began_ns = self._turn_began_cpu = 0
@@ -140,14 +159,14 @@ class LineTracer:
         """Trace no more, whatever was begun: the recording ends, or goes on in a forked child."""
         self._native.stop()
         tracer, self._tracer, self._plan = self._tracer, None, None
-        if tracer is not None and self._is_ours and tracer.get_traceback_limit() == FRAMES:
+        if tracer is not None and self._is_ours and tracer.get_traceback_limit() in (FRAMES, FEW_FRAMES):
             tracer.stop()
         self._spares = []
 
     def _start_or_count(self, plan: _Plan) -> None:
         """Trace, or count first, where pauses are bounded, how many blocks a visit leaves that is not traced."""
         if plan.is_counted or self._budget.max_pause_ns == math.inf:
-            self._start()
+            self._start(plan)
         else:
             self._n_blocks = sys.getallocatedblocks()
 
@@ -155,13 +174,13 @@ class LineTracer:
         """Give up what would make too long a pause: the traces of all blocks that are left go in one call."""
         if plan.is_counted or not self._n_blocks:
             return
-        forget_ns = plan.turns * _FORGET_NS * (sys.getallocatedblocks() - self._n_blocks)
+        plan.forget_ns = max(0, plan.turns * _FORGET_NS * (sys.getallocatedblocks() - self._n_blocks))
         self._n_blocks, plan.is_counted = 0, True
-        if forget_ns > _FORGETTING * self._budget.max_pause_ns:
-            self._budget.left_ns[JOB] = forget_ns
+        if plan.forget_ns > _FORGETTING * self._budget.max_pause_ns:
+            self._budget.left_ns[JOB] = plan.forget_ns
             self._plan = None
 
-    def _start(self) -> None:
+    def _start(self, plan: _Plan) -> None:
         tracer, why = find_tracer()
         if tracer is None:
             self._recorder.note(f"the lines that made what grows are not known: {why}")
@@ -170,10 +189,10 @@ class LineTracer:
         self._is_ours = not tracer.is_tracing()
         self._began_ns, self._took_ns = self._budget.clock(), self._budget.took_ns
         self._began_cpu_ns = self._budget.cpu_clock()
-        self._tracer, self._n_traced = tracer, 0 if self._plan is None else self._plan.turns
+        self._tracer, self._n_traced = tracer, plan.turns
         if self._is_ours:
             self._spares = spare_numbers()
-            start_tracing(tracer)
+            start_tracing(tracer, plan.n_frames)
 
     def _finish(self) -> None:
         """Look up what lies at the places while the traces are there, and trace no more."""
@@ -181,15 +200,19 @@ class LineTracer:
         if tracer is None or plan is None:
             return
         looks_ns = self._budget.took_ns - self._took_ns
-        usual_ns = self._n_traced * self._usual_ns(plan.phase)
-        # On a busy machine the phase may have waited for a processor: it was slowed by no more than it computed.
         ns, cpu_ns = self._budget.clock() - self._began_ns, self._budget.cpu_clock() - self._began_cpu_ns
-        slowed_ns = min(ns - usual_ns, cpu_ns) - looks_ns
+        if plan.phase is None and self._turn_cpu_ns:
+            usual_ns = self._n_traced * self._turn_cpu_ns
+            slowed_ns = cpu_ns - usual_ns - looks_ns
+        else:
+            # On a busy machine the phase may have waited for a processor: it was slowed by no more than it computed.
+            usual_ns = self._n_traced * self._usual_ns(plan.phase)
+            slowed_ns = min(ns - usual_ns, cpu_ns) - looks_ns
         try:
             with self._budget.spending(JOB):
                 # What is made here is traced, which takes three times as long: it stops as soon as it can.
                 made = made_at(
-                    tracer, plan.places, libraries=plan.libraries, limit_s=self._part_s(_ASKING),
+                    tracer, plan.places, libraries=plan.libraries, limit_s=self._pause_s(1 - _NAMING, plan.forget_ns),
                     done=self.stop,
                 )  # fmt: skip
         finally:
@@ -202,7 +225,16 @@ class LineTracer:
         ]
         with self._budget.spending(JOB):
             self._record(plan, rows)
-        self._known.update(one.place for one in made if one.file and one.type_name == _heaviest(plan.places[one.place]))
+        main = [one for one in made if one.type_name == _heaviest(plan.places[one.place])]
+        self._known.update(one.place for one in main if one.file)
+        if plan.n_frames < FRAMES:
+            self._look_deeper({one.place for one in main} - self._known, plan)
+
+    def _look_deeper(self, places: set[int], plan: _Plan) -> None:
+        """Ask again, with more frames, about what none of the few has shown a line of the program's of."""
+        self._is_deep |= places
+        for place in places:
+            self._tried[place].remove(plan.phase)
 
     def _record(self, plan: _Plan, rows: list[fmt.Site]) -> None:
         kept: list[fmt.Site] = []
@@ -219,7 +251,7 @@ class LineTracer:
 
     def _name_functions(self, rows: list[fmt.Site]) -> None:
         """Name the functions of the lines, the heaviest first, as far as a part of a pause goes."""
-        until = self._budget.clock() + (self._part_s(_NAMING) or math.inf) * 1e9
+        until = self._budget.clock() + (self._pause_s(_NAMING) or math.inf) * 1e9
         for file in dict.fromkeys(row.file for row in rows if row.file):
             if self._budget.clock() > until:
                 return
@@ -228,21 +260,25 @@ class LineTracer:
             for row in here:
                 row.function = names.get(row.line, "")
 
-    def _part_s(self, part: float) -> float | None:
-        """How long such a part of the longest pause is; ``None``: there is none."""
+    def _pause_s(self, part: float, taken_ns: int = 0) -> float | None:
+        """How long such a part of the longest pause is, without what is taken of it; ``None``: there is none."""
         limit_ns = self._budget.max_pause_ns
-        return None if limit_ns == math.inf else part * limit_ns / 1e9
+        return None if limit_ns == math.inf else (part * limit_ns - taken_ns) / 1e9
 
     def _charge(self, plan: _Plan, slowed_ns: int, usual_ns: int) -> None:
         if not self._is_ours:
             return
         self._budget.charge(SLOWED, max(0, slowed_ns))
         if usual_ns and slowed_ns > max(_LEAST_SLOWED_NS, (_SLOWER - 1) * usual_ns):
-            if self._budget.share is not None:
-                self._n_turns = _MOST_TURNS
             where = f"phase {plan.phase}" if plan.phase else "the generation"
             times = 1 + slowed_ns / usual_ns
+            self._expect(times, plan.n_frames)
             self._recorder.note(f"{where} took {times:.1f} times as long once, to trace which lines allocate")
+
+    def _expect(self, times: float, n_frames: int) -> None:
+        """Take in how many times as long something took with so many frames."""
+        others = {FEW_FRAMES: times / _DEEPER, FRAMES: times * _DEEPER} | {n_frames: times}
+        self._times = {n: max(before, others[n]) for n, before in self._times.items()}
 
     # --- what is worth it -------------------------------------------------------------------------------------------
 
@@ -256,20 +292,31 @@ class LineTracer:
         wanted = self._unknown()
         if not wanted or not self._is_suspected():
             return
+        plan = self._next_plan(wanted)
+        if plan is None or not self._admits(plan):
+            return
+        for place in wanted:
+            self._tried.setdefault(place, []).append(plan.phase)
+        self._plan = plan
+        self._n_turns += 1
+        self._next_at = generation + _BETWEEN
+
+    def _next_plan(self, wanted: dict[int, fmt.Place]) -> _Plan | None:
+        """Say what to trace for some places; ``None`` while it may still be seen in which phase it comes."""
         phase, is_sure = (None, True) if _is_dropped(wanted.values()) else self._guilty(wanted.values())
         if not is_sure and self._n_waits < _WAITS:
             self._n_waits += 1
-            return
+            return None
         if all(phase in self._tried.get(place, ()) for place in wanted):
             phase = None
-        turns = 1 if phase is not None or not any(None in self._tried.get(place, ()) for place in wanted) else 2
-        if not self._admits(phase, turns):
-            return
-        for place in wanted:
-            self._tried.setdefault(place, []).append(phase)
-        self._plan = _Plan(wanted, self._places.grown_libraries, phase, turns)
-        self._n_turns += 1
-        self._next_at = generation + _BETWEEN
+        return self._plan_of(wanted, phase)
+
+    def _plan_of(self, wanted: dict[int, fmt.Place], phase: str | None) -> _Plan:
+        """Plan to trace a phase, or a generation, or two where that was done; under a budget few frames come first."""
+        tried = [self._tried.get(place, ()) for place in wanted]
+        turns = 2 if phase is None and any(None in one for one in tried) else 1
+        is_deep = phase is not None or self._budget.share is None or not self._is_deep.isdisjoint(wanted)
+        return _Plan(wanted, self._places.grown_libraries, phase, turns, FRAMES if is_deep else FEW_FRAMES)
 
     def _unknown(self) -> dict[int, fmt.Place]:
         """Return the places that brought most, of which no line is known."""
@@ -297,11 +344,11 @@ class LineTracer:
                 return _most(born), True
         return next((_most(births[one]) for one in _MEMORY if one in births), None), False
 
-    def _admits(self, phase: str | None, turns: int) -> bool:
+    def _admits(self, plan: _Plan) -> bool:
         """Whether the budget has room for what the phase is expected to take longer, and for the look."""
-        look_ns = self._places.look_ns(libraries=self._places.grown_libraries)
-        usual_ns = turns * min(self._usual_ns(phase), self._turn_cpu_ns or self._turn_ns)
-        return self._budget.admits_tracing(JOB, look_ns, usual_ns)
+        look_ns = self._places.look_ns(libraries=plan.libraries)
+        usual_ns = plan.turns * min(self._usual_ns(plan.phase), self._turn_cpu_ns or self._turn_ns)
+        return self._budget.admits_tracing(JOB, look_ns, usual_ns, self._times[plan.n_frames])
 
     def _usual_ns(self, phase: str | None) -> int:
         """What a visit of a phase, or a generation, takes on average; 0 if that is not known."""

@@ -28,12 +28,15 @@ from phaseprof.probes.uninterrupted import uninterrupted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FRAMES", "Made", "Tracer", "find_tracer", "functions_around", "made_at", "spare_numbers", "start_tracing"]
+__all__ = [
+    "FEW_FRAMES", "FRAMES", "Made", "Tracer", "find_tracer", "functions_around", "made_at", "spare_numbers",
+    "start_tracing",
+]  # fmt: skip
 
 # Frames that are kept of each allocation: of a library's, between the program's own line and what it makes, there are
-# fewer; a copy of a model is made eighteen calls deep.  No program asks for such a number, so that what it starts while
-# we trace is told from ours.
-FRAMES = 27
+# fewer; a copy of a model is made eighteen calls deep, and takes seven times as long with all of them as with the few
+# that show most lines.  No program asks for such numbers, so that what it starts while we trace is told from ours.
+FRAMES, FEW_FRAMES = 27, 6
 # Before these, to stop while another thread allocates without the lock may end the process.
 _MENDED = {(3, 12): (3, 12, 9), (3, 13): (3, 13, 2)}
 # A source that is searched for the function around a line, at most.
@@ -111,17 +114,17 @@ def find_tracer() -> tuple[Tracer | None, str]:
     return cast(Tracer, _tracemalloc), ""
 
 
-def start_tracing(tracer: Tracer) -> None:
-    """Trace what Python's allocators hand out to whoever holds the interpreter's lock, with ``FRAMES`` frames.
+def start_tracing(tracer: Tracer, n_frames: int = FRAMES) -> None:
+    """Trace what Python's allocators hand out to whoever holds the interpreter's lock, with so many frames of each.
 
     What is allocated without it is nothing that an object lies in; to stop while another thread waits for the lock in
     such a call ends the process before Python 3.12.9 and 3.13.2 (python/cpython#128679).
     """
     native = extension()
     if native is None:
-        tracer.start(FRAMES)
+        tracer.start(n_frames)
     else:
-        native.trace(tracer.start, FRAMES)
+        native.trace(tracer.start, n_frames)
 
 
 def spare_numbers() -> list[float]:
@@ -191,7 +194,7 @@ class _Asked(NamedTuple):
 def _type_addresses(found: Sequence[object]) -> NDArray[np.int64]:
     """Return the address of each object's type; no number of Python's is made, which would be traced."""
     types = np.fromiter(map(type, found), object, len(found))
-    return np.ctypeslib.as_array((ctypes.c_int64 * len(found)).from_address(types.ctypes.data)).copy()
+    return np.frombuffer(ctypes.string_at(types.__array_interface__["data"][0], types.nbytes), np.int64)
 
 
 def _by_type(types: NDArray[np.int64], there: NDArray[np.int64]) -> list[NDArray[np.int64]]:

@@ -28,6 +28,8 @@ from phaseprof.recording.descriptors import make_private_folder
 PART_BYTES = 8_000_000
 # What a program that is killed together with its machine loses, and what is asked of the network.
 _EVERY_S, _LOOK_EVERY_S = 10.0, 0.1
+# How often the program's own process looks whether sending has failed: it is there for its training.
+_ASK_EVERY_S = 1.0
 # How long a program waits at its end for the last part, and how long sending is tried after that.
 WAIT_S, _TRIED_S = 10.0, 60.0
 # Files that the program and the process that sends leave for each other.
@@ -79,7 +81,7 @@ class Staging:
             if why := self._why_failed():
                 self._warn(f"{why}; it is tried again, and stays in {self.folder} until then")
                 return
-            time.sleep(_LOOK_EVERY_S)
+            time.sleep(_ASK_EVERY_S)
 
     def _why_failed(self) -> str:
         try:

@@ -72,6 +72,7 @@ def test_a_look_that_met_it_at_its_place_goes_before_a_newer_one_that_met_its_ty
         (Finding("leak", "garbage", "collect", "Env"), [row("m.Env", 2, 8, steps=["unreachable", "(Env)"])], [2]),
         (Finding("leak", "threads", "collect", "Thread", ("elsewhere",)), [row("threading.Thread", 3, 8)], [3]),
         (LEAK, [row("numpy.ndarray", 3, 8)], []),
+        (Finding("leak", "autograd graph", "collect", "Tensor", HOLDER), [row("m.ClipBackward", 7, 8)], [7]),
         (Finding("leak", "native", "collect"), [row("m.Env", 3, 8)], []),
         (Finding("slowdown", "throughput", "collect", "Env", HOLDER), [row("m.Env", 3, 8)], []),
     ],

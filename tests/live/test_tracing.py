@@ -342,9 +342,25 @@ def test_what_it_took_longer_is_charged_and_said(looked_up: list[object]) -> Non
     assert budget.spent_ns["tracing"] == pytest.approx(0.25e9)
     recorder.fold()
     assert recorder.model.notes == ["the generation took 3.5 times as long once, to trace which lines allocate"]
-    assert pass_generations(tracer, clock, 0.1, 30) == []
 
 
+def test_what_was_slow_must_earn_as_much_again(looked_up: list[object]) -> None:
+    clock = Clock()
+    tracer, _, budget = tracer_of(clock, 0.5)
+    while not _tracemalloc.is_tracing():
+        pass_generations(tracer, clock, 0.1, 1)
+        tracer.begin()
+    clock.wait(1.1)
+    tracer.end()
+    tracer.at_generation_end(0)
+    debt = budget.room_ns()
+
+    traced = pass_generations(tracer, clock, 0.1, 250)
+
+    # Two generations, eleven times as long: two seconds more, where half of a half of the time is earned.
+    assert debt < 0
+    assert traced
+    assert 0.1 * traced[0] >= (2.0 - debt / 1e9) / 0.25 - 0.2
 
 
 def test_what_waited_for_a_processor_was_not_slowed_by_tracing(looked_up: list[object]) -> None:
