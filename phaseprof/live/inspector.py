@@ -455,6 +455,7 @@ class Inspector:
         without_collections(lambda: self._finish(look, is_asked=is_asked))  # what waits is to be seen waiting
 
     def _finish(self, look: ClosingLook, *, is_asked: bool) -> None:
+        self.lines.tell()
         self.escalation.record_counters()
         if not is_asked and is_torn_down(self.suspects):
             if self._gc.has_run_fully:  # what went may have waited for the collector: the counters tell

@@ -45,8 +45,9 @@ _IN_C_NS, _IN_PYTHON_NS, _USUAL_HEAP = 80, 9_000, 500_000
 _PART_IN_C_NS, _PART_IN_PYTHON_NS = 4_000_000, 80_000_000
 # Of the longest pause, the part after which a look ends that takes longer than expected: to put it away takes as long.
 _LIMIT = 0.5
-# In a look that is compared, to charge what came takes this part of what reading does, and finding the paths all of it.
-_CHARGED = 0.9
+# To see what waits for the collector takes this part of what reading does; in a look that is compared, to charge what
+# came takes that part, and finding the paths all of it.
+_WAITING, _CHARGED = 0.1, 1.0
 # Looks are made at distances that grow with the run, so that their number is small; so many are kept to compare with.
 _NEXT, _KEPT = 2.0, 4
 # Growth is told against the look nearest to this share of the run: later than what fills up once, and early enough.
@@ -100,6 +101,7 @@ class _Looks:
         of = "" if libraries else " of the program"
         self._first_job = f"first look at places{of}" if of else "first look by place"
         self.reading, self.charging, self.finding_paths = f"places{of}", f"growth by place{of}", f"paths of places{of}"
+        self.waiting = f"what waits for the collector{of}"
         self._is_too_large = False
 
     @property
@@ -126,12 +128,12 @@ class _Looks:
         """What each step of the next one is expected to take, by job: the first is only read."""
         read_ns = self.read_ns()
         if not self.kept:
-            return {self.job: read_ns}
-        charge_ns = self._budget.estimate_ns(self.charging, round(_CHARGED * read_ns))
+            return {self.job: read_ns, self.waiting: round(_WAITING * read_ns)}
         return {
-            self.reading: read_ns, self.charging: charge_ns,
+            self.reading: read_ns,
+            self.charging: self._budget.estimate_ns(self.charging, round(_CHARGED * read_ns)),
             self.finding_paths: self._budget.estimate_ns(self.finding_paths, read_ns),
-        }  # fmt: skip
+        }
 
     def cost_ns(self) -> int:
         """What the next one is expected to take in all."""
@@ -154,7 +156,7 @@ class _Looks:
     def has_room(self, *, is_explained: bool) -> bool:
         """Whether the budget has room; while it is not known where memory goes, the whole share so far counts."""
         cost_ns = self.cost_ns()
-        if not self.kept and cost_ns <= _FIRST_PART * (self._budget.share or math.inf) * self._budget.wall_ns:
+        if not self.kept and self.read_ns() <= _FIRST_PART * (self._budget.share or math.inf) * self._budget.wall_ns:
             return True
         room_ns = self._budget.room_ns()
         return cost_ns <= (room_ns if is_explained else max(room_ns, self._budget.whole_room_ns() + _DEBT_NS))
@@ -344,17 +346,17 @@ class PlaceWatch:
         if table.partial:
             looks.give_up()
             return
-        waits = waiting(table)
         figures = {FROZEN: float(gc.get_freeze_count())}
-        if looks.libraries:
-            figures |= {WAITING: float(waits.n_bytes), "arrays_bytes": float(bytes_of(table, "numpy.ndarray"))}
-        self._recorder.add(fmt.Metrics(self._budget.clock(), generation, figures, AT))
         before = looks.before(generation) if looks.kept else None
         if not is_last:
             looks.keep(generation, table)
-            if before is None:
-                return
-        yield looks.charging
+        yield looks.waiting if before is None else looks.charging
+        waits = waiting(table)
+        if looks.libraries:
+            figures |= {WAITING: float(waits.n_bytes), "arrays_bytes": float(bytes_of(table, "numpy.ndarray"))}
+        self._recorder.add(fmt.Metrics(self._budget.clock(), generation, figures, AT))
+        if before is None and not is_last:
+            return
         grown = self._charge(table, before)
         nodes = heap_tree(None if before is None else before.table, table)
         yield looks.finding_paths

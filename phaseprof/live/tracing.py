@@ -39,9 +39,9 @@ _BETWEEN, _PATIENCE = 2, 24
 _SLOWER, _LEAST_SLOWED_NS, _DEEPER = 2.0, 20_000_000, 3.0
 # Places that brought less than this part of what came are no news; so many are asked about.
 _PART, _MOST_PLACES = 0.02, 8
-# To name the functions may take this part of the longest pause, and that for the interpreter to forget what was traced,
-# which takes so long for each block that is still there; to find the objects and ask them may take the rest.
-_NAMING, _FORGETTING, _FORGET_NS = 0.1, 0.4, 300
+# For the interpreter to forget what was traced may take this part of the longest pause, and so long for each block that
+# is still there; to find the objects and ask them may take the rest.  To name the functions takes another pause.
+_FORGETTING, _FORGET_NS, _NAMING = 0.4, 300, 0.5
 # Lines of one place that are recorded.
 _MOST_LINES = 32
 _MEMORY = ("malloc_in_use_bytes", "python_blocks")
@@ -93,6 +93,7 @@ class LineTracer:
         self._spares: list[float] = []
         self._tried: dict[int, list[str | None]] = {}
         self._known: set[int] = set()
+        self._untold: list[tuple[str | None, list[fmt.Site], int]] = []  # phase, lines, and generation
         self._is_deep: set[int] = set()  # of what came there, few frames have shown no line of the program's
         self._times = dict.fromkeys((FEW_FRAMES, FRAMES), EXPECTED_TIMES)  # as long as usual, with so many frames
         self._n_turns = self._n_waits = self._next_at = self._n_blocks = 0
@@ -212,7 +213,7 @@ class LineTracer:
             with self._budget.spending(JOB):
                 # What is made here is traced, which takes three times as long: it stops as soon as it can.
                 made = made_at(
-                    tracer, plan.places, libraries=plan.libraries, limit_s=self._pause_s(1 - _NAMING, plan.forget_ns),
+                    tracer, plan.places, libraries=plan.libraries, limit_s=self._pause_s(1.0, plan.forget_ns),
                     done=self.stop,
                 )  # fmt: skip
         finally:
@@ -223,8 +224,7 @@ class LineTracer:
             fmt.Site(plan.places[one.place].steps, one.type_name, one.file, one.line, one.n_objects, one.n_bytes)
             for one in made
         ]
-        with self._budget.spending(JOB):
-            self._record(plan, rows)
+        self._untold.append((plan.phase, rows, self._recorder.generation))
         main = [one for one in made if one.type_name == _heaviest(plan.places[one.place])]
         self._known.update(one.place for one in main if one.file)
         if plan.n_frames < FRAMES:
@@ -236,7 +236,14 @@ class LineTracer:
         for place in places:
             self._tried[place].remove(plan.phase)
 
-    def _record(self, plan: _Plan, rows: list[fmt.Site]) -> None:
+    def tell(self, until: float = math.inf) -> None:
+        """Record what was made in generations before one, with the names of functions: the program has run since."""
+        while self._untold and self._untold[0][2] < until:
+            phase, rows, generation = self._untold.pop(0)
+            with self._budget.spending(JOB):
+                self._record(phase, rows, generation)
+
+    def _record(self, phase: str | None, rows: list[fmt.Site], generation: int) -> None:
         kept: list[fmt.Site] = []
         told: dict[tuple[str, ...], int] = {}
         for row in rows:
@@ -246,8 +253,7 @@ class LineTracer:
                 kept.append(row)
         self._name_functions(kept)
         if kept:
-            clock, generation = self._budget.clock(), self._recorder.generation
-            self._recorder.add(fmt.Sites(clock, generation, plan.phase or "", kept))
+            self._recorder.add(fmt.Sites(self._budget.clock(), generation, phase or "", kept))
 
     def _name_functions(self, rows: list[fmt.Site]) -> None:
         """Name the functions of the lines, the heaviest first, as far as a part of a pause goes."""
@@ -284,6 +290,7 @@ class LineTracer:
 
     def at_generation_end(self, generation: int) -> None:
         """Decide whether something is traced in the next generation."""
+        self.tell(generation)
         if self._plan is None:
             self._native.at_generation_end(generation)
         is_busy = self._native.phase is not None or self._plan is not None
