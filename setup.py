@@ -24,7 +24,7 @@ def extension(name: str) -> Extension:
     )
 
 
-# The others read files of /proc.
-NAMES = ["_heap", "_points", "_sampling"] if IS_LINUX else ["_heap"]
+# The last two read files of /proc.
+NAMES = ["_heap", "_tracing", "_points", "_sampling"] if IS_LINUX else ["_heap", "_tracing"]
 # The passes rely on the interpreter's lock, which a free-threaded Python does not have.
 setup(ext_modules=[] if sysconfig.get_config_var("Py_GIL_DISABLED") else [extension(name) for name in NAMES])

@@ -208,6 +208,7 @@ class PlaceWatch:
     Attributes:
         grown: what came at each place by the newest look that was compared, the heaviest first.
         grown_libraries: whether that look was at all of the heap.
+        rises: whether memory in use rises by enough; else what grows comes with descriptors, threads or processes.
         is_explained: whether that look showed where memory goes.
     """
 
@@ -217,7 +218,7 @@ class PlaceWatch:
         self._suspects = suspects
         self._whole = _Looks(libraries=True, budget=budget, n_blocks=suspects.n_blocks)
         self._part = _Looks(libraries=False, budget=budget, n_blocks=suspects.n_blocks)
-        self._rises = self._was_worth = self.is_explained = self._has_compared = False
+        self.rises = self._was_worth = self.is_explained = self._has_compared = False
         self._open: tuple[Iterator[str], str] | None = None  # a look of which steps are left, and the next of them
         self._goes_on_at = 0
         self.grown: dict[int, fmt.Place] = {}
@@ -231,7 +232,7 @@ class PlaceWatch:
     @property
     def leaves_unexplained(self) -> bool:
         """Whether memory rises, and two looks were compared which do not say where it goes."""
-        return self._rises and self._has_compared and not self.is_explained
+        return self.rises and self._has_compared and not self.is_explained
 
     @property
     def is_waited_for(self) -> bool:
@@ -243,7 +244,7 @@ class PlaceWatch:
     @property
     def comes_first(self) -> bool:
         """Whether memory rises, and no two looks at what the program reaches were compared, which would be cheap."""
-        if self._budget.share is None or self._budget.wall_ns < _FIRST_NS or self._has_compared or not self._rises:
+        if self._budget.share is None or self._budget.wall_ns < _FIRST_NS or self._has_compared or not self.rises:
             return False
         return not self._part.is_too_slow() and self._part.cost_ns() <= _CHEAP_NS
 
@@ -253,8 +254,8 @@ class PlaceWatch:
             if self._budget.clock() >= self._goes_on_at:
                 self._make_a_step()
             return
-        self._rises = self._suspects.is_urgent()
-        is_worth = self._rises or self._suspects.are_more()
+        self.rises = self._suspects.is_urgent()
+        is_worth = self.rises or self._suspects.are_more()
         for looks in self._wanted():
             if self._is_due(looks, generation, is_worth=is_worth) and looks.has_room(is_explained=self.is_explained):
                 self._begin(looks, generation)

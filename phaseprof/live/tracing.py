@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
@@ -12,17 +11,18 @@ from phaseprof.live.collector import without_collections
 from phaseprof.live.native_lines import NativeLines
 from phaseprof.live.placing import PlaceWatch
 from phaseprof.live.recorder import Recorder
+from phaseprof.live.suspects import COUNTED
 from phaseprof.probes.sites import (
-    FEW_FRAMES,
-    FRAMES,
     Tracer,
     find_tracer,
     functions_around,
     made_at,
     spare_numbers,
     start_tracing,
+    stop_tracing,
 )
 from phaseprof.recording import format as fmt
+from phaseprof.recording.folding import OUTSIDE
 from phaseprof.records import UNREACHABLE
 
 # Under these names it is charged: finding the lines, and what the phase took longer than it usually does.
@@ -34,14 +34,13 @@ _MOST_TURNS, _EACH = 5, 4
 _WAITS = 6
 # Generations between two that are traced, and those that a phase is waited for which does not come in each.
 _BETWEEN, _PATIENCE = 2, 24
-# What took more than twice its time, and so much longer, is told; by so much more it is expected to be slowed by all
-# frames than by few.
-_SLOWER, _LEAST_SLOWED_NS, _DEEPER = 2.0, 20_000_000, 3.0
+# What took more than twice its time, and so much longer, is told.
+_SLOWER, _LEAST_SLOWED_NS = 2.0, 20_000_000
 # Places that brought less than this part of what came are no news; so many are asked about.
 _PART, _MOST_PLACES = 0.02, 8
-# For the interpreter to forget what was traced may take this part of the longest pause, and so long for each block that
-# is still there; to find the objects and ask them may take the rest.  To name the functions takes another pause.
-_FORGETTING, _FORGET_NS, _NAMING = 0.4, 300, 0.5
+# To find the objects and ask them may take this part of the longest pause: the interpreter forgets 12,000 traces after
+# that, at 0.3 µs each.  To name the functions takes another pause, of half as long at most.
+_ASKING, _NAMING = 0.95, 0.5
 # Lines of one place that are recorded.
 _MOST_LINES = 32
 _MEMORY = ("malloc_in_use_bytes", "python_blocks")
@@ -49,21 +48,13 @@ _MEMORY = ("malloc_in_use_bytes", "python_blocks")
 
 @dataclass
 class _Plan:
-    """What is to be traced: the places that are asked about, and the phase; ``None``: so many whole generations.
-
-    Attributes:
-        n_frames: that are kept of each allocation.
-        forget_ns: how long the interpreter will take to forget what was traced, once blocks were counted.
-    """
+    """What is to be traced: the places that are asked about, and the phase; ``None``: so many whole generations."""
 
     places: dict[int, fmt.Place]
     libraries: bool
     phase: str | None
     turns: int
-    n_frames: int
     waited: int = 0
-    is_counted: bool = False
-    forget_ns: int = 0
 
 
 class LineTracer:
@@ -94,9 +85,8 @@ class LineTracer:
         self._tried: dict[int, list[str | None]] = {}
         self._known: set[int] = set()
         self._untold: list[tuple[str | None, list[fmt.Site], int]] = []  # phase, lines, and generation
-        self._is_deep: set[int] = set()  # of what came there, few frames have shown no line of the program's
-        self._times = dict.fromkeys((FEW_FRAMES, FRAMES), EXPECTED_TIMES)  # as long as usual, with so many frames
-        self._n_turns = self._n_waits = self._next_at = self._n_blocks = 0
+        self._times = EXPECTED_TIMES  # as long as usual
+        self._n_turns = self._n_waits = self._next_at = 0
         self._began_ns = self._began_cpu_ns = self._took_ns = self._n_traced = 0  # of what is traced
         self._turn_began_ns = self._turn_began_cpu = 0
         self._turn_ns = self._turn_cpu_ns = 0  # what a generation takes
@@ -113,13 +103,13 @@ class LineTracer:
         if self._plan is None:
             return self._native.phase
         if self._plan.phase is None and self._tracer is None:
-            self._start_or_count(self._plan)
+            self._start(self._plan)
         return self._plan.phase
 
     def enter(self) -> None:
         """The phase begins."""
         if self._plan is not None and self._tracer is None:
-            self._start_or_count(self._plan)
+            self._start(self._plan)
         elif self._native.phase is not None:
             self._native.enter()
 
@@ -127,9 +117,7 @@ class LineTracer:
         """The phase ends, and what it has made is looked at while the traces are there."""
         if self._tracer is not None:
             without_collections(self._finish)
-        elif self._plan is not None:
-            self._count(self._plan)
-        else:
+        elif self._plan is None:
             self._native.leave()
 
     def end(self) -> None:
@@ -141,8 +129,6 @@ class LineTracer:
             without_collections(self._finish)
         else:
             self._take_turn()
-            if self._plan is not None and self._plan.phase is None:
-                self._count(self._plan)
         if self._plan is not None:
             self._plan.waited += 1
             if self._plan.waited > _PATIENCE:  # the phase has not come: what is made elsewhere may be what stays
@@ -160,29 +146,12 @@ class LineTracer:
         """Trace no more, whatever was begun: the recording ends, or goes on in a forked child."""
         self._native.stop()
         tracer, self._tracer, self._plan = self._tracer, None, None
-        if tracer is not None and self._is_ours and tracer.get_traceback_limit() in (FRAMES, FEW_FRAMES):
-            tracer.stop()
+        if tracer is not None and self._is_ours:
+            stop_tracing(tracer)
         self._spares = []
 
-    def _start_or_count(self, plan: _Plan) -> None:
-        """Trace, or count first, where pauses are bounded, how many blocks a visit leaves that is not traced."""
-        if plan.is_counted or self._budget.max_pause_ns == math.inf:
-            self._start(plan)
-        else:
-            self._n_blocks = sys.getallocatedblocks()
-
-    def _count(self, plan: _Plan) -> None:
-        """Give up what would make too long a pause: the traces of all blocks that are left go in one call."""
-        if plan.is_counted or not self._n_blocks:
-            return
-        plan.forget_ns = max(0, plan.turns * _FORGET_NS * (sys.getallocatedblocks() - self._n_blocks))
-        self._n_blocks, plan.is_counted = 0, True
-        if plan.forget_ns > _FORGETTING * self._budget.max_pause_ns:
-            self._budget.left_ns[JOB] = plan.forget_ns
-            self._plan = None
-
     def _start(self, plan: _Plan) -> None:
-        tracer, why = find_tracer()
+        tracer, why = find_tracer(is_bounded=self._budget.max_pause_ns < math.inf)
         if tracer is None:
             self._recorder.note(f"the lines that made what grows are not known: {why}")
             self._plan, self._n_turns = None, _MOST_TURNS
@@ -193,7 +162,7 @@ class LineTracer:
         self._tracer, self._n_traced = tracer, plan.turns
         if self._is_ours:
             self._spares = spare_numbers()
-            start_tracing(tracer, plan.n_frames)
+            start_tracing(tracer)
 
     def _finish(self) -> None:
         """Look up what lies at the places while the traces are there, and trace no more."""
@@ -213,7 +182,7 @@ class LineTracer:
             with self._budget.spending(JOB):
                 # What is made here is traced, which takes three times as long: it stops as soon as it can.
                 made = made_at(
-                    tracer, plan.places, libraries=plan.libraries, limit_s=self._pause_s(1.0, plan.forget_ns),
+                    tracer, plan.places, libraries=plan.libraries, limit_s=self._pause_s(_ASKING),
                     done=self.stop,
                 )  # fmt: skip
         finally:
@@ -225,16 +194,7 @@ class LineTracer:
             for one in made
         ]
         self._untold.append((plan.phase, rows, self._recorder.generation))
-        main = [one for one in made if one.type_name == _heaviest(plan.places[one.place])]
-        self._known.update(one.place for one in main if one.file)
-        if plan.n_frames < FRAMES:
-            self._look_deeper({one.place for one in main} - self._known, plan)
-
-    def _look_deeper(self, places: set[int], plan: _Plan) -> None:
-        """Ask again, with more frames, about what none of the few has shown a line of the program's of."""
-        self._is_deep |= places
-        for place in places:
-            self._tried[place].remove(plan.phase)
+        self._known.update(one.place for one in made if one.file and one.type_name == _heaviest(plan.places[one.place]))
 
     def tell(self, until: float = math.inf) -> None:
         """Record what was made in generations before one, with the names of functions: the program has run since."""
@@ -266,10 +226,10 @@ class LineTracer:
             for row in here:
                 row.function = names.get(row.line, "")
 
-    def _pause_s(self, part: float, taken_ns: int = 0) -> float | None:
-        """How long such a part of the longest pause is, without what is taken of it; ``None``: there is none."""
+    def _pause_s(self, part: float) -> float | None:
+        """How long such a part of the longest pause is; ``None``: there is none."""
         limit_ns = self._budget.max_pause_ns
-        return None if limit_ns == math.inf else (part * limit_ns - taken_ns) / 1e9
+        return None if limit_ns == math.inf else part * limit_ns / 1e9
 
     def _charge(self, plan: _Plan, slowed_ns: int, usual_ns: int) -> None:
         if not self._is_ours:
@@ -278,13 +238,8 @@ class LineTracer:
         if usual_ns and slowed_ns > max(_LEAST_SLOWED_NS, (_SLOWER - 1) * usual_ns):
             where = f"phase {plan.phase}" if plan.phase else "the generation"
             times = 1 + slowed_ns / usual_ns
-            self._expect(times, plan.n_frames)
+            self._times = max(self._times, times)
             self._recorder.note(f"{where} took {times:.1f} times as long once, to trace which lines allocate")
-
-    def _expect(self, times: float, n_frames: int) -> None:
-        """Take in how many times as long something took with so many frames."""
-        others = {FEW_FRAMES: times / _DEEPER, FRAMES: times * _DEEPER} | {n_frames: times}
-        self._times = {n: max(before, others[n]) for n, before in self._times.items()}
 
     # --- what is worth it -------------------------------------------------------------------------------------------
 
@@ -319,11 +274,9 @@ class LineTracer:
         return self._plan_of(wanted, phase)
 
     def _plan_of(self, wanted: dict[int, fmt.Place], phase: str | None) -> _Plan:
-        """Plan to trace a phase, or a generation, or two where that was done; under a budget few frames come first."""
-        tried = [self._tried.get(place, ()) for place in wanted]
-        turns = 2 if phase is None and any(None in one for one in tried) else 1
-        is_deep = phase is not None or self._budget.share is None or not self._is_deep.isdisjoint(wanted)
-        return _Plan(wanted, self._places.grown_libraries, phase, turns, FRAMES if is_deep else FEW_FRAMES)
+        """Plan to trace a phase, or a generation, or two where that was done."""
+        is_second = phase is None and any(None in self._tried.get(place, ()) for place in wanted)
+        return _Plan(wanted, self._places.grown_libraries, phase, 2 if is_second else 1)
 
     def _unknown(self) -> dict[int, fmt.Place]:
         """Return the places that brought most, of which no line is known."""
@@ -341,7 +294,7 @@ class LineTracer:
     def _guilty(self, rows: Collection[fmt.Place]) -> tuple[str | None, bool]:
         """Return the phase in which what came to the places was born, and whether it was followed itself.
 
-        Else it is the one in which memory rose most, or ``None``.
+        Else it is the one in which memory rose most, or what else there is more of, or ``None``.
         """
         births = {record.subject: record.phases for record in self._recorder.model.births if record.phases}
         types = [name for row in rows for name in _telling(row)]
@@ -349,13 +302,15 @@ class LineTracer:
             born = births.get(f"watched/{name.rpartition('.')[2]}")
             if born is not None:
                 return _most(born), True
-        return next((_most(births[one]) for one in _MEMORY if one in births), None), False
+        subjects = (*_MEMORY, *COUNTED) if self._places.rises else (*COUNTED, *_MEMORY)
+        phase = next((_most(births[one]) for one in subjects if one in births), None)
+        return (None if phase == OUTSIDE else phase), False
 
     def _admits(self, plan: _Plan) -> bool:
         """Whether the budget has room for what the phase is expected to take longer, and for the look."""
         look_ns = self._places.look_ns(libraries=plan.libraries)
         usual_ns = plan.turns * min(self._usual_ns(plan.phase), self._turn_cpu_ns or self._turn_ns)
-        return self._budget.admits_tracing(JOB, look_ns, usual_ns, self._times[plan.n_frames])
+        return self._budget.admits_tracing(JOB, look_ns, usual_ns, self._times)
 
     def _usual_ns(self, phase: str | None) -> int:
         """What a visit of a phase, or a generation, takes on average; 0 if that is not known."""

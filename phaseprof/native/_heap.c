@@ -4889,125 +4889,6 @@ heap_own(PyObject *self, PyObject *args)
     return answer;
 }
 
-/* The interpreter's allocators without its tracer and with it, from when tracing was begun here; of those for objects. */
-static const PyMemAllocatorDomain object_domains[] = {PYMEM_DOMAIN_MEM, PYMEM_DOMAIN_OBJ};
-#define N_DOMAINS 2
-static PyMemAllocatorEx plain_allocators[N_DOMAINS], tracing_allocators[N_DOMAINS];
-
-static void
-get_allocators(PyMemAllocatorEx *allocators)
-{
-    for (int i = 0; i < N_DOMAINS; i++) {
-        PyMem_GetAllocator(object_domains[i], &allocators[i]);
-    }
-}
-
-static void
-set_allocators(PyMemAllocatorEx *allocators)
-{
-    for (int i = 0; i < N_DOMAINS; i++) {
-        PyMem_SetAllocator(object_domains[i], &allocators[i]);
-    }
-}
-
-static int
-is_traced_as_begun(void)
-{
-    PyMemAllocatorEx now[N_DOMAINS];
-    get_allocators(now);
-    for (int i = 0; i < N_DOMAINS; i++) {
-        const PyMemAllocatorEx *begun = &tracing_allocators[i];
-        if (begun->malloc == NULL || now[i].malloc != begun->malloc || now[i].ctx != begun->ctx) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
-PyDoc_STRVAR(trace_doc,
-             "trace(start, n_frames)\n--\n\n"
-             "Call tracemalloc's start, and leave what is allocated without the interpreter's lock as it was: a thread\n"
-             "that waits for the lock there when tracing stops would end the process (python/cpython#128679).");
-
-static PyObject *
-heap_trace(PyObject *self, PyObject *args)
-{
-    PyObject *start, *n_frames;
-    if (!PyArg_ParseTuple(args, "OO!", &start, &PyLong_Type, &n_frames)) {
-        return NULL;
-    }
-    PyMemAllocatorEx raw;
-    PyMem_GetAllocator(PYMEM_DOMAIN_RAW, &raw);
-    get_allocators(plain_allocators);
-    PyObject *answer = PyObject_CallOneArg(start, n_frames);
-    PyMem_SetAllocator(PYMEM_DOMAIN_RAW, &raw);
-    get_allocators(tracing_allocators);
-    return answer;
-}
-
-/* CPython 3.11 looks for the trace of an instance with a dict after the two pointers to that, where no block begins. */
-static PyObject *
-trace_of(PyObject *read, PyObject *object)
-{
-#if PY_VERSION_HEX < 0x030C0000 && PY_VERSION_HEX >= 0x030B0000
-    if (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_MANAGED_DICT)) {
-        return _PyTraceMalloc_GetTraceback(0, (uintptr_t)object - 4 * sizeof(PyObject *));
-    }
-#endif
-    return PyObject_CallOneArg(read, object);
-}
-
-static int
-read_traces(PyObject *read, PyObject *objects, const int64_t *asked, Py_ssize_t n, PyObject *traces)
-{
-    for (Py_ssize_t i = 0; i < n; i++) {
-        if (asked[i] < 0 || asked[i] >= PyList_GET_SIZE(objects)) {
-            PyErr_SetString(PyExc_IndexError, "no such object");
-            return -1;
-        }
-        PyObject *trace = trace_of(read, PyList_GET_ITEM(objects, (Py_ssize_t)asked[i]));
-        if (trace == NULL) {
-            return -1;
-        }
-        int failed = PyList_Append(traces, trace);
-        Py_DECREF(trace);
-        if (failed) {
-            return -1;
-        }
-    }
-    return 0;
-}
-
-PyDoc_STRVAR(traces_doc,
-             "traces(read, objects, positions)\n--\n\n"
-             "Return what tracemalloc knows of some objects of a list, None where it knows nothing.\n\n"
-             "read: its function for one object.  positions: int64, in the list.  What is made here is not traced itself,\n"
-             "unless somebody else's allocators are in use; no other thread and no collection may run meanwhile.");
-
-static PyObject *
-heap_traces(PyObject *self, PyObject *args)
-{
-    PyObject *read, *objects;
-    Py_buffer positions;
-    if (!PyArg_ParseTuple(args, "OO!y*", &read, &PyList_Type, &objects, &positions)) {
-        return NULL;
-    }
-    int is_ours = is_traced_as_begun();
-    if (is_ours) {
-        set_allocators(plain_allocators);
-    }
-    PyObject *traces = PyList_New(0);
-    if (traces != NULL &&
-        read_traces(read, objects, positions.buf, positions.len / (Py_ssize_t)sizeof(int64_t), traces) < 0) {
-        Py_CLEAR(traces);
-    }
-    if (is_ours) {
-        set_allocators(tracing_allocators);
-    }
-    PyBuffer_Release(&positions);
-    return traces;
-}
-
 static PyMethodDef methods[] = {
 #ifdef PHASEPROF_FAILING_MALLOC
     {"fail_after", heap_fail_after, METH_O, "Refuse the n-th request for memory; -1: none."},
@@ -5023,14 +4904,12 @@ static PyMethodDef methods[] = {
     {"pick", heap_pick, METH_VARARGS, pick_doc},
     {"referrers", heap_referrers, METH_O, referrers_doc},
     {"holders", heap_holders, METH_VARARGS, holders_doc},
-    {"trace", heap_trace, METH_VARARGS, trace_doc},
-    {"traces", heap_traces, METH_VARARGS, traces_doc},
     {"hidden_parents", heap_hidden_parents, METH_VARARGS, hidden_parents_doc},
     {NULL, NULL, 0, NULL},
 };
 
 /* To be raised, here and in extension.py, with each change of what a function takes or returns. */
-#define INTERFACE 10
+#define INTERFACE 11
 
 static int
 fill_module(PyObject *module)

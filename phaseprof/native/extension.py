@@ -19,6 +19,7 @@ from phaseprof.native import layout
 __all__ = [
     "Extension",
     "Samples",
+    "Tracing",
     "addresses",
     "extension",
     "limit_or_none",
@@ -26,14 +27,15 @@ __all__ = [
     "make_samples",
     "missing_because",
     "passes_in_python",
+    "tracing",
 ]
 
 # What the walks must know of containers that the C interface has no names for.
 CONTAINERS = (deque, OrderedDict, defaultdict)
 # That of _heap.c; one that was built from other sources takes and returns other things.
-INTERFACE = 10
+INTERFACE = 11
 # Those of the small modules beside it.
-INTERFACES = {"_sampling": 1, "_points": 1}
+INTERFACES = {"_sampling": 1, "_points": 1, "_tracing": 1}
 
 _in_python = False
 
@@ -53,8 +55,6 @@ class Extension(Protocol):
     pick: Callable[[tuple[type, ...], int, int], list[object]]
     referrers: Callable[[tuple[object, ...]], list[object]]
     holders: Callable[[bytes], list[tuple[int, type, int]]]
-    trace: Callable[[Callable[[int], object], int], object]
-    traces: Callable[[Callable[[object], object], list[object], bytes], list[object]]
     hidden_parents: Callable[[bytes, tuple[type, ...]], list[tuple[object, object]]]
 
 
@@ -71,6 +71,14 @@ class Samples(Protocol):
 
     def stop(self) -> None:
         """Let ``gather`` come back."""
+
+
+class Tracing(Protocol):
+    """The functions of ``_tracing.c``."""
+
+    start: Callable[[Callable[[int], object], int], object]
+    end: Callable[[], None]
+    traces: Callable[[Callable[[object], object], list[object], bytes], tuple[list[object], bytes]]
 
 
 class _Found(NamedTuple):
@@ -113,6 +121,11 @@ def make_open_file(waiting: deque[tuple[bytes, int]] | None, pending: list[Any],
     """
     module = _small_module("_points")
     return None if module is None else module.OpenFile(waiting, pending, statm)
+
+
+def tracing() -> Tracing | None:
+    """Return what traces some of all allocations; ``None`` where that is not to be had."""
+    return cast("Tracing | None", _small_module("_tracing"))
 
 
 def _small_module(name: str) -> ModuleType | None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 import numpy as np
 
 from phaseprof.interrupts import raise_the_programs
-from phaseprof.native.extension import extension
+from phaseprof.native.extension import tracing
 from phaseprof.native.kinds import Kinds
 from phaseprof.native.places import members
 from phaseprof.probes import tensors
@@ -29,14 +29,20 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "FEW_FRAMES", "FRAMES", "Made", "Tracer", "find_tracer", "functions_around", "made_at", "spare_numbers",
+    "Made",
+    "Tracer",
+    "find_tracer",
+    "functions_around",
+    "made_at",
+    "spare_numbers",
     "start_tracing",
-]  # fmt: skip
+    "stop_tracing",
+]
 
 # Frames that are kept of each allocation: of a library's, between the program's own line and what it makes, there are
-# fewer; a copy of a model is made eighteen calls deep, and takes seven times as long with all of them as with the few
-# that show most lines.  No program asks for such numbers, so that what it starts while we trace is told from ours.
-FRAMES, FEW_FRAMES = 27, 6
+# fewer; a copy of a model is made eighteen calls deep.  No program asks for such a number, so that what it starts while
+# we trace is told from ours.
+FRAMES = 27
 # Before these, to stop while another thread allocates without the lock may end the process.
 _MENDED = {(3, 12): (3, 12, 9), (3, 13): (3, 13, 2)}
 # A source that is searched for the function around a line, at most.
@@ -60,7 +66,7 @@ _MOST_TYPES = 16  # those that are met after so many others are asked together
 _GOLDEN = 2_654_435_761  # a prime, so that steps of it come to each object of a place once
 
 _Frames = tuple[tuple[str, int], ...]
-_Reader = Callable[["NDArray[np.int64]"], "list[_Frames | None]"]
+_Reader = Callable[["NDArray[np.int64]"], "tuple[list[_Frames | None], NDArray[np.uint64]]"]
 
 
 class Tracer(Protocol):
@@ -100,31 +106,47 @@ class Made(NamedTuple):
     n_bytes: int
 
 
-def find_tracer() -> tuple[Tracer | None, str]:
-    """Return what traces allocations, or why nothing can here and now."""
+def find_tracer(*, is_bounded: bool = False) -> tuple[Tracer | None, str]:
+    """Return what traces allocations, or why nothing can here and now.
+
+    ``is_bounded`` says that pauses are: without the extension, to forget the traces of all blocks takes 0.3 µs each.
+    """
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return None, "a free-threaded Python is not traced"
     try:
         import _tracemalloc
     except ImportError:
         return None, "this Python cannot trace allocations"
+    if is_bounded and tracing() is None:
+        return None, "within a budget, it takes the extension in C"
     mended = _MENDED.get(sys.version_info[:2], (3, 12))
-    if sys.version_info < mended and extension() is None and count_other_threads():
+    if sys.version_info < mended and tracing() is None and count_other_threads():
         return None, "before Python 3.12.9 and 3.13.2 a program with threads is traced with the extension in C only"
     return cast(Tracer, _tracemalloc), ""
 
 
-def start_tracing(tracer: Tracer, n_frames: int = FRAMES) -> None:
-    """Trace what Python's allocators hand out to whoever holds the interpreter's lock, with so many frames of each.
+def start_tracing(tracer: Tracer) -> None:
+    """Trace what Python's allocators hand out to whoever holds the interpreter's lock, with ``FRAMES`` frames.
 
     What is allocated without it is nothing that an object lies in; to stop while another thread waits for the lock in
-    such a call ends the process before Python 3.12.9 and 3.13.2 (python/cpython#128679).
+    such a call ends the process before Python 3.12.9 and 3.13.2 (python/cpython#128679).  Of each size of blocks the
+    first 128 are traced, and then ever fewer, chosen at random, so that a phase of small steps takes three times as
+    long and not sixty; without the extension, all are.
     """
-    native = extension()
+    native = tracing()
     if native is None:
-        tracer.start(n_frames)
+        tracer.start(FRAMES)
     else:
-        native.trace(tracer.start, n_frames)
+        native.start(tracer.start, FRAMES)
+
+
+def stop_tracing(tracer: Tracer) -> None:
+    """Stop what ``start_tracing`` has begun, unless the program has begun to trace since."""
+    if tracer.get_traceback_limit() == FRAMES:
+        tracer.stop()
+    native = tracing()
+    if native is not None:
+        native.end()
 
 
 def spare_numbers() -> list[float]:
@@ -188,7 +210,7 @@ class _Asked(NamedTuple):
     place: int
     positions: NDArray[np.int64]
     traces: list[_Frames | None]
-    stands_for: float
+    stand_for: NDArray[np.float64]
 
 
 def _type_addresses(found: Sequence[object]) -> NDArray[np.int64]:
@@ -221,21 +243,33 @@ def _ask(
     # Steps by the golden ratio meet no rhythm of what lies there; numpy would import its own for chance.
     order = there[np.arange(len(there)) * _GOLDEN % max(1, len(there))]
     traces: list[_Frames | None] = []
+    weights: list[NDArray[np.uint64]] = [np.ones(0, np.uint64)]
     n_traced = 0
     while len(traces) < len(order) and n_traced < enough and (not traces or time.thread_time() < until):
-        new = read(order[len(traces) : len(traces) + _AT_ONCE * enough // _ENOUGH])
+        new, of_new = read(order[len(traces) : len(traces) + _AT_ONCE * enough // _ENOUGH])
         n_traced += len(new) - new.count(None)
         traces += new
-    return _Asked(place, order[: len(traces)], traces, stands_for * len(there) / max(1, len(traces)))
+        weights.append(of_new)
+    stand_for = stands_for * len(there) / max(1, len(traces)) * np.concatenate(weights).astype(np.float64)
+    return _Asked(place, order[: len(traces)], traces, stand_for)
 
 
-def _traces(tracer: Tracer, found: list[object], positions: NDArray[np.int64]) -> list[_Frames | None]:
-    """Return the traces of some objects; in C nothing that is made for that is traced itself."""
-    native = extension()
+def _traces(
+    tracer: Tracer, found: list[object], positions: NDArray[np.int64]
+) -> tuple[list[_Frames | None], NDArray[np.uint64]]:
+    """Return the traces of some objects, and for how many each stands; in C what is made for that is not traced."""
+    native = tracing()
     read = tracer._get_object_traceback
     if native is not None:
-        return cast("list[_Frames | None]", native.traces(read, found, positions.tobytes()))
+        traces, weights = native.traces(read, found, positions.tobytes())
+        return cast("list[_Frames | None]", traces), np.frombuffer(weights, np.uint64)
     objects = [found[at] for at in positions.tolist()]
+    return _traces_in_python(read, objects), np.ones(len(objects), np.uint64)
+
+
+def _traces_in_python(
+    read: Callable[[object], _Frames | None], objects: Sequence[object]
+) -> list[_Frames | None]:
     flags_of = type.__dict__["__flags__"].__get__
     displaced = {cls for cls in set(map(type, objects)) if flags_of(cls) & _HAS_DICT} if _MISPLACED else set()
     if not displaced:
@@ -257,11 +291,11 @@ def _sums(found: Sequence[object], asked: Iterable[_Asked]) -> list[Made]:
         for one in asked:
             there = [found[at] for at in one.positions.tolist()]
             nodes = node_frames(there)
-            for n, (obj, trace) in enumerate(zip(there, one.traces, strict=True)):
+            for n, (obj, trace, stands_for) in enumerate(zip(there, one.traces, one.stand_for.tolist(), strict=True)):
                 frames = nodes.get(n) if trace is None else trace
                 if frames is not None and not _is_ours(frames):
                     objects.append(obj)
-                    makers.append((one.place, one.stands_for, *own_frame(frames)))
+                    makers.append((one.place, stands_for, *own_frame(frames)))
             there.clear()
         kinds = Kinds(measured=tensors.measured_bases())
         names, sizes = [kinds.of(type(obj)).name for obj in objects], _own_bytes(objects, kinds)

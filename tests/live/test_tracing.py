@@ -231,7 +231,7 @@ def test_a_forked_child_is_not_traced(tmp_path: Path) -> None:
 
 
 def test_where_it_would_not_be_safe_it_is_left_out_and_said(tmp_path: Path) -> None:
-    patched = "from phaseprof.live import tracing\ntracing.find_tracer = lambda: (None, 'not here')\n"
+    patched = "from phaseprof.live import tracing\ntracing.find_tracer = lambda **_: (None, 'not here')\n"
 
     found = run(tmp_path, COLLECT, before=patched)
 
@@ -245,7 +245,7 @@ def test_where_it_would_not_be_safe_it_is_left_out_and_said(tmp_path: Path) -> N
 class Grown(PlaceWatch):
     """One place that has grown, which one look of a millisecond reads."""
 
-    leaves_unexplained = False
+    leaves_unexplained, rises = False, True
 
     def __init__(self) -> None:
         self.grown = {7: fmt.Place(["module m.kept (list, 9)"], "list", 1, 1 << 20, 0, [("Episode", 9, 1 << 20)], [])}
@@ -332,7 +332,7 @@ def test_nothing_is_traced_while_nothing_is_suspected(looked_up: list[object]) -
 def test_what_it_took_longer_is_charged_and_said(looked_up: list[object]) -> None:
     clock = Clock()
     tracer, recorder, budget = tracer_of(clock, 0.9)
-    pass_generations(tracer, clock, 0.1, 8)  # the last one leaves few blocks, as it is counted
+    pass_generations(tracer, clock, 0.1, 7)
 
     tracer.begin()
     assert _tracemalloc.is_tracing()
@@ -366,7 +366,7 @@ def test_what_was_slow_must_earn_as_much_again(looked_up: list[object]) -> None:
 def test_what_waited_for_a_processor_was_not_slowed_by_tracing(looked_up: list[object]) -> None:
     clock, cpu_clock = Clock(), Clock()
     tracer, recorder, budget = tracer_of(clock, 0.9, cpu_clock=cpu_clock)
-    pass_generations(tracer, clock, 0.1, 8)
+    pass_generations(tracer, clock, 0.1, 7)
 
     tracer.begin()
     assert _tracemalloc.is_tracing()
@@ -377,22 +377,3 @@ def test_what_waited_for_a_processor_was_not_slowed_by_tracing(looked_up: list[o
     assert budget.spent_ns["tracing"] == pytest.approx(0.015e9)
     recorder.fold()
     assert recorder.model.notes == []
-
-
-def test_what_leaves_more_blocks_than_a_pause_has_room_for_is_left_out(looked_up: list[object]) -> None:
-    clock = Clock()
-    tracer, _, budget = tracer_of(clock, 0.9)
-    kept: list[object] = []
-
-    def go_on(n: int) -> None:
-        for _ in range(n):
-            tracer.begin()
-            kept.append([[] for _ in range(200_000)])
-            clock.wait(0.1)
-            tracer.end()
-            tracer.at_generation_end(0)
-
-    go_on(12)
-
-    assert not looked_up
-    assert budget.left_ns["lines"] > 0.05e9
