@@ -105,7 +105,7 @@ def make_many() -> list[object]:
 def test_of_many_a_sample_is_asked_that_comes_to_about_as_many(tracer: Tracer) -> None:
     found = {row.type_name: row for row in lines_of(tracer, make_many) if row.n_objects > 1}
 
-    assert found["dict"].n_objects == pytest.approx(30_000, rel=0.1)
+    assert found["dict"].n_objects == pytest.approx(30_000, rel=0.4)
     assert found["list"].n_objects == pytest.approx(10_000, rel=0.4)
     assert found["dict"].line == found["list"].line == line_with("for n in range(40_000)]")
 
@@ -307,4 +307,4 @@ def test_of_a_few_that_hold_many_the_lines_are_told(tracer: Tracer) -> None:
     (few,) = [row for row in found if row.type_name.endswith(".Frame")]
     assert (few.line, few.n_objects) == (line_with("# line of the few"), 4)
     (numbers,) = [row for row in found if row.type_name == "float" and row.n_objects > 1000]
-    assert abs(numbers.n_objects - 80_000) < 8_000
+    assert numbers.n_objects == pytest.approx(80_000, rel=0.4)
