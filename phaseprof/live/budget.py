@@ -7,8 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection
 
 # Spent before any wall time has passed, so that short programs get a first look; the rest of the run pays for it by a
-# share below the one allowed, so that a run of some seconds keeps within it.
+# share below the one allowed, so that a run of some seconds keeps within it; after half a minute that is paid off.
 CREDIT_NS, STEADY = 16_000_000, 0.5
+PAID_OFF_NS, LATER = 30_000_000_000, 0.8
 # While memory in use rises and nobody is known to hold it.
 HASTE = 0.65
 # What looks may take of the share, and of the credit, whatever recording has taken: no constant cost may eat what a
@@ -116,7 +117,9 @@ class Budget:
         if self.share is None:
             return float("inf")
         pace = HASTE if self.is_urgent else STEADY
-        return pace * self.share * (self.wall_ns if since is None else self.clock() - since)
+        if since is not None:
+            return pace * self.share * (self.clock() - since)
+        return self.share * (pace * self.wall_ns + (LATER - pace) * max(0, self.wall_ns - PAID_OFF_NS))
 
     def estimate_ns(self, job: str, fallback_ns: int) -> int:
         """What ``job`` cost the last time, or ``fallback_ns`` if it never ran."""

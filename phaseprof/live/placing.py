@@ -206,7 +206,8 @@ class PlaceWatch:
         suspects: know whether memory in use rises by enough.
 
     Attributes:
-        grown: what came at each place by the newest look that was compared, the heaviest first.
+        grown: what came at each place by the newest look that was compared, the heaviest first; by the one before it
+            where that has shown where memory goes, and this one, at a part of the heap, does not.
         grown_libraries: whether that look was at all of the heap.
         rises: whether memory in use rises by enough; else what grows comes with descriptors, threads or processes.
         is_explained: whether that look showed where memory goes.
@@ -221,6 +222,7 @@ class PlaceWatch:
         self.rises = self._was_worth = self.is_explained = self._has_compared = False
         self._open: tuple[Iterator[str], str] | None = None  # a look of which steps are left, and the next of them
         self._goes_on_at = 0
+        self._tells_less = False  # than one at all of the heap before it, the newest look, which was at a part
         self.grown: dict[int, fmt.Place] = {}
         self.grown_libraries = True
 
@@ -257,7 +259,8 @@ class PlaceWatch:
         self.rises = self._suspects.is_urgent()
         is_worth = self.rises or self._suspects.are_more()
         for looks in self._wanted():
-            if self._is_due(looks, generation, is_worth=is_worth) and looks.has_room(is_explained=self.is_explained):
+            is_known = self.is_explained or self._tells_less
+            if self._is_due(looks, generation, is_worth=is_worth) and looks.has_room(is_explained=is_known):
                 self._begin(looks, generation)
                 break  # one pause at a time
         self._was_worth = is_worth
@@ -358,12 +361,12 @@ class PlaceWatch:
         self._recorder.add(fmt.Metrics(self._budget.clock(), generation, figures, AT))
         if before is None and not is_last:
             return
-        grown = self._charge(table, before)
+        grown = self._charge(looks, table, before)
         nodes = heap_tree(None if before is None else before.table, table)
         yield looks.finding_paths
         self._record(grown, nodes, table, waits, generation, looks, before)
 
-    def _charge(self, table: PlaceTable, before: _Look | None) -> Sequence[Growth]:
+    def _charge(self, looks: _Looks, table: PlaceTable, before: _Look | None) -> Sequence[Growth]:
         """Return where that lies which came since an earlier look; without one, where most lies."""
         if before is None:
             there = charge(seen_once(table), table, least_bytes=_LEAST_BYTES, most=_MOST_ONCE)
@@ -373,7 +376,9 @@ class PlaceWatch:
         )
         self._has_compared = True
         came = sum(growth.n_bytes for growth in grown)
-        self.is_explained = came >= _EXPLAINED * self._suspects.allocated_since(before.generation)
+        explains = came >= _EXPLAINED * self._suspects.allocated_since(before.generation)
+        self._tells_less = not explains and not looks.libraries and (self.is_explained or self._tells_less)
+        self.is_explained = explains
         return grown
 
     def _record(
@@ -392,13 +397,14 @@ class PlaceWatch:
         steps[PILE_OF_MODULES] = _path_of_modules()
         rows = [_row(growth, steps.get(growth.place, ())) for growth in grown]
         held = [] if self._recorder.read_devices is None else _tensors_in(grown, libraries=looks.libraries)
-        if before is not None:
+        is_news = before is not None and not self._tells_less
+        if is_news:
             self.grown = {growth.place: row for growth, row in zip(grown, rows, strict=True)}
             self.grown_libraries = looks.libraries
         if keeper is not None and keeper in steps:
             n_graphs = int(table.n_graph[table.place == keeper].sum())
             rows.append(fmt.Place(in_words(steps[keeper]), "torch.Tensor", n_graphs, 0, n_graphs, [], []))
-            if before is not None:
+            if is_news:
                 self.grown.setdefault(keeper, rows[-1])
         heap = [_node(node, table.roots.get(node.place), steps.get(node.place, ())) for node in nodes]
         since, was_bytes = (generation, 0) if before is None else (before.generation, before.n_bytes)

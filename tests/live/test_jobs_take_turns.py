@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from phaseprof.live.budget import CREDIT_NS, PLANNED, STEADY
+from phaseprof.live.budget import CREDIT_NS, LATER, PAID_OFF_NS, PLANNED, STEADY
 from phaseprof.live.inspector import USUAL_HEAP, Inspector, first_cost
 from phaseprof.live.scopes import GenerationScope
 from phaseprof.live.session import Session
@@ -66,8 +66,10 @@ def test_together_they_keep_to_the_share(bench: Bench) -> None:
 
     spent = sum(n * COST_NS[job] for job, n in bench.n_done.items())
     first_of_each = sum(COST_NS[job] for job in bench.n_done)  # until then only a guess says what it costs
-    assert spent <= CREDIT_NS + STEADY * PLANNED * 0.02 * bench.now + first_of_each
-    assert spent >= 0.9 * STEADY * PLANNED * 0.02 * bench.now
+    earned = PLANNED * 0.02 * (STEADY * bench.now + (LATER - STEADY) * max(0, bench.now - PAID_OFF_NS))
+    assert bench.now > PAID_OFF_NS
+    assert spent <= CREDIT_NS + earned + first_of_each
+    assert spent >= 0.9 * earned
     bench.session.close()
 
 
