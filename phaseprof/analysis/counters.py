@@ -72,6 +72,8 @@ COUNTED = (
 )
 # Resident memory is the poorest witness: it votes only in recordings that hold nothing better.
 NATIVE = ("malloc_in_use_bytes", "anonymous_bytes", "rss_bytes")
+# In so many of the readings segments of this user must have become more to be this program's.
+OF_READINGS = 0.2
 # What Python keeps of one child, thread or open file, at most: an open text file has two buffers of 8 KiB.
 COUNTED_BYTES = 32 * 1024.0
 # Where a device's memory leaks, a place that brought more than this many times what the host's grew by is the device's.
@@ -112,8 +114,8 @@ def counter_findings(
         if metric.endswith("_bytes") and not horizon.is_felt(rate, symptom.judgement.since, least=least):
             continue
         plain = replace(_plain(process, symptom, kind, horizon), subject=subject)
-        if metric == "shm_user_segments" and plain.phase in (None, OUTSIDE):
-            continue  # other programs of this user make segments too, whenever they like
+        if metric == "shm_user_segments" and _may_be_anothers(symptom, plain.phase):
+            continue
         held = _with_holder(process, symptoms, plain, rate)
         if metric == PAGES and not held.holder:
             continue  # a buffer that was mapped whole fills up
@@ -128,6 +130,15 @@ def counter_findings(
     if not any(f.verdict == "leak" and f.metric in NATIVE[1:] for f in native):
         native = [*native, *_pinned(process, symptoms, [*every, *native], horizon)]
     return [*found, *native, *_device(process, symptoms, horizon), *logged]
+
+
+def _may_be_anothers(symptom: Symptom, phase: str | None) -> bool:
+    """Whether segments in /dev/shm may be of other programs of this user, which make some whenever they like.
+
+    Example: it rises in every thirtieth reading, in the one phase that there is.
+    """
+    rises = [b > a for a, b in pairwise(symptom.evidence.values)]
+    return phase in (None, OUTSIDE) or sum(rises) < OF_READINGS * len(rises)
 
 
 def _least_bytes(metric: str, process: ProcessRun) -> float:

@@ -57,6 +57,13 @@ def test_segments_that_no_phase_makes_may_be_another_programs(phases: dict[str, 
     assert find_leaks(record({"shm_user_segments": rising(1)}, births)) == ()
 
 
+def test_segments_that_seldom_come_in_the_one_phase_there_is_may_be_another_programs() -> None:
+    """One in twelve generations, in a phase that fills each of them."""
+    run = record({"shm_user_segments": lambda g: 5.0 + g // 12}, [born("shm_user_segments", 1, learn=1.0)], n=100)
+
+    assert find_leaks(run) == ()
+
+
 def test_what_another_program_makes_does_not_hide_descriptors() -> None:
     assert kinds(record({"shm_user_segments": rising(1), "descriptors": rising(1)})) == ["descriptors"]
 
