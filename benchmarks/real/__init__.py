@@ -18,6 +18,8 @@ class Real:
     """A script in ``programs``, called with ``healthy`` or ``leaky`` and a number of iterations.
 
     truth:      what ``check`` must say of the leaky build.
+    or_truth:   what it may say as well, where that is as true: one phase makes what another keeps, or the process that
+                leaks says it itself.
     iterations: how many make a run of half a minute on a small machine.
     needs:      packages beyond torch and numpy.
     options:    for ``phaseprof run``, as its user would give them.
@@ -28,6 +30,7 @@ class Real:
     iterations: int
     needs: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
+    or_truth: Truth | None = None
 
 
 PROGRAMS = (
@@ -82,6 +85,9 @@ PROGRAMS = (
         Truth("selection", "objects", "Individual", ("archive",), also=("container",), subject_also=("list",)),
         800,
         ("deap",),
+        or_truth=Truth(
+            "variation", "objects", "Individual", ("archive",), also=("container",), subject_also=("list",)
+        ),
     ),
     Real(
         "evotorch_search",  # a hook keeps the population of each step
@@ -95,6 +101,7 @@ PROGRAMS = (
         100,
         (),
         ("--generation", "__main__:epoch", "--phase", "epoch=__main__:epoch"),
+        Truth("DataLoader worker", "arrays", "ndarray", ("decoded",)),
     ),
     Real(
         "pyg_sampling",  # subgraphs are kept by a key that never comes again

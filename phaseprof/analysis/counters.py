@@ -252,6 +252,8 @@ def _phase_of_private_memory(process: ProcessRun, slope: float) -> str | None:
     phase = max(outer, key=outer.__getitem__, default="")
     if not outer or outer[phase] < CLEAR * sum(map(abs, outer.values())) or not is_about(outer[phase], slope):
         return None
+    if phase == OUTSIDE and ONLY_COUNTED in process.charges_of(ALLOCATED[1]):
+        return None  # or in one of the phases that were only counted
     # Pages come where there is no room left, which of the parts of a phase is chance: blocks and points are not named.
     phases = {label.name for label in process.labels.values() if label.role == "phase"}
     return innermost(phase, {name: change for name, change in whole.items() if name in phases}, process.around)

@@ -25,7 +25,7 @@ PLANNED = 0.6
 EXPECTED_TIMES = 3.0
 # Jobs that are part of recording, and do not count as looks.
 RECORDING = frozenset({
-    "points", "recording", "counters", "suspicion", "sampling",
+    "points", "recording", "counters", "suspicion", "sampling", "births: counters",
     "limits", "malloc", "descriptors", "threads", "children", "child growth", "shared memory",
     "shared pages",
 })  # fmt: skip

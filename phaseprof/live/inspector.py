@@ -56,7 +56,7 @@ OF_CHILDREN = 8
 # As though so much time had passed before the first generation: each is read then, and what it costs is known.
 SLOW_CREDIT_NS = 20_000_000_000
 # The jobs whose cost says how often a generation's end is read: all that are done whatever is under suspicion.
-CONSTANT = RECORDING - {"points", "sampling"}
+CONSTANT = RECORDING - {"points", "sampling", "births: counters"}
 # What readings may take before any wall time has passed: the first fourteen or so are read one by one, at 1.5 ms, since
 # a rise that changes its slope half-way needs seven readings on either side.
 CONSTANT_CREDIT_NS = 20_000_000

@@ -84,7 +84,8 @@ class ProcessRun:
         self.violations: list[fmt.Violation] = []
         self.births: list[fmt.Births] = []
         self.holders: list[fmt.Holder] = []
-        self.looks: dict[bool, fmt.Places] = {}
+        self._looks: dict[bool, fmt.Places] = {}
+        self._looks_before: dict[bool, fmt.Places] = {}
         self.sites: list[fmt.Sites] = []
         self.large: fmt.Large | None = None
         self.snapshots: list[fmt.SnapshotTaken] = []
@@ -98,6 +99,19 @@ class ProcessRun:
         self.last_ordinal = -1
         self._pending: list[fmt.Point] = []
         self._folder = PointFolder(self.labels, self.series, self.charges, self.phases)
+
+    @property
+    def looks(self) -> dict[bool, fmt.Places]:
+        """The newest look by place of each kind; the one before it where the program is done with what that shows.
+
+        Example: a trainer that a function's local held until the function returned, and the last look is made after it.
+        """
+        looks = self._looks.copy()
+        for libraries, before in self._looks_before.items():
+            newest = looks[libraries]
+            if newest.g == self.last_ordinal and newest.since <= before.since and newest.bytes < before.bytes / 2:
+                looks[libraries] = before
+        return looks
 
     @property
     def places(self) -> fmt.Places | None:
@@ -170,9 +184,12 @@ class ProcessRun:
 
     def _add_look(self, record: fmt.Places) -> None:
         """Keep the newest look; where the heap became smaller, the program has dropped what the one before shows."""
-        kept = self.looks.get(record.libraries)
-        if kept is None or record.bytes > 0 or kept.bytes <= 0 or kept.since == kept.g:
-            self.looks[record.libraries] = record
+        kept = self._looks.get(record.libraries)
+        if kept is not None and record.bytes <= 0 < kept.bytes and kept.since < kept.g:
+            return
+        self._looks[record.libraries] = record
+        if kept is not None and kept.since < kept.g < record.g:
+            self._looks_before[record.libraries] = kept
 
     def _add_header(self, record: fmt.Header) -> None:
         if self.header is None:  # a rotated part repeats it

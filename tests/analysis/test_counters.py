@@ -267,6 +267,21 @@ def test_where_followed_generations_say_little_private_memory_tells_the_phase(
     assert (finding.verdict, finding.phase) == ("leak", "train")
 
 
+def test_pages_that_came_in_visits_which_were_only_counted_accuse_nobody() -> None:
+    """What lies outside of recorded visits may be of those that were counted."""
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8)})
+    process.extend([fmt.Label(0, "generation", "generation"), fmt.Label(1, "collect", "phase")])
+    for g in range(20):
+        process.add(fmt.Point(g * 10**9, 0, fmt.ENTER, g, f"{10_000 + 256 * g} {10_000 + 256 * g} 10 1 0 7 0"))
+        process.add(fmt.Visits(g * 10**9 + 1, g, {1: 40}))
+    births = born("malloc_in_use_bytes", 3, collect=20 * MIB)
+    births.g = 4
+    process.add(births)
+    process.fold()
+
+    assert [finding.phase for finding in find_leaks(process)] == ["collect"]
+
+
 def test_one_late_generation_that_comes_to_the_leak_tells_the_phase() -> None:
     """Pages of private memory come in another phase, which uses what this one has freed."""
     process = in_parts(after=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +27,23 @@ def test_a_look_after_the_program_dropped_its_memory_takes_the_place_of_none_tha
 
     assert process.places is not None
     assert process.places.g == 9
+
+
+@pytest.mark.parametrize(
+    ("newest", "last", "told"),
+    [((5, 30, 100), 30, 20), ((5, 30, 100), 40, 30), ((5, 30, 900), 30, 30), ((20, 30, 100), 30, 30)],
+    ids=["done with it", "the run goes on", "most is there", "a younger one before it"],
+)
+def test_the_last_look_after_the_program_is_done_with_what_grew_does_not_hide_it(
+    newest: tuple[int, int, int], last: int, told: int
+) -> None:
+    process = ProcessRun()
+    for since, g, came in ((5, 20, 1000), newest):
+        process.add(fmt.GenerationBegin(g, g, g))
+        process.add(fmt.Places(g, g, since, came, [], libraries=False))
+    process.add(fmt.GenerationBegin(last, last, last))
+
+    assert process.looks[False].g == told
 
 
 # Metrics of one of a few kinds, with a watch in between.
