@@ -24,8 +24,8 @@ METADATA := setup.cfg setup.py pyproject.toml $(wildcard phaseprof/native/*.c)
 SCENARIO ?= none
 TOOL ?= phaseprof
 ARGS ?=
-# Two workers suit the smallest machine; with a third, tests that wait for other processes cost little.  A worker that is done takes tests from
-# the other, since those that walk a large heap without a budget lie together.
+# Two workers suit the smallest machine; with a third, tests that wait for other processes cost little.  A worker that is
+# done takes tests from the others, since those that walk a large heap without a budget lie together.
 WORKERS ?= 2
 PYTEST := -m pytest -q -n $(WORKERS) --dist worksteal
 
