@@ -148,7 +148,7 @@ class LineTracer:
         tracer, self._tracer, self._plan = self._tracer, None, None
         if tracer is not None and self._is_ours:
             stop_tracing(tracer)
-        self._spares = []
+        self._spares, self._untold = [], []
 
     def _start(self, plan: _Plan) -> None:
         tracer, why = find_tracer(is_bounded=self._budget.max_pause_ns < math.inf)
@@ -271,10 +271,6 @@ class LineTracer:
             return None
         if all(phase in self._tried.get(place, ()) for place in wanted):
             phase = None
-        return self._plan_of(wanted, phase)
-
-    def _plan_of(self, wanted: dict[int, fmt.Place], phase: str | None) -> _Plan:
-        """Plan to trace a phase, or a generation, or two where that was done."""
         is_second = phase is None and any(None in self._tried.get(place, ()) for place in wanted)
         return _Plan(wanted, self._places.grown_libraries, phase, 2 if is_second else 1)
 
