@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from phaseprof.analysis.placed import Share, is_measured, measured_looks, phase_of, shares
+from phaseprof.analysis.symptoms import Symptom
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import COMPANIONS
+from phaseprof.records import COMPANIONS, OUTSIDE
 from phaseprof.verdict.levels import comes_with
 
 # Kinds of growth whose objects may each hold one of what a counter counts, such as a tensor in shared memory a file. An
@@ -13,6 +16,9 @@ COUNTABLE = frozenset({"objects", "tensors"})
 IN_SEGMENTS = COUNTABLE | {"arrays"}
 # A look without libraries speaks of what may own memory if it covers so much of the time until the newest look.
 OF_THE_RUN = 0.5
+# Segments of this user are this program's if they became more in this part of the readings, and of those that came while
+# they were followed, this part came in the phase.
+OF_READINGS, OF_THOSE = 0.2, 0.75
 # Where the standard library keeps what a counter counts: such a table grows with it, and a thread holds itself.
 REGISTRIES = {
     "threads": ("module threading.", "module concurrent.futures.thread.", "threading.py ", "thread.py "),
@@ -65,3 +71,14 @@ def native_owner(process: ProcessRun, phase: str | None) -> Share | None:
 def _n_known(share: Share, kind: str) -> float:
     """Objects a generation of the types that come with a counter of this kind."""
     return max((n for name, n in share.objects.items() if name.rpartition(".")[2] in COMPANIONS[kind]), default=0.0)
+
+
+def may_be_anothers(process: ProcessRun, symptom: Symptom, phase: str | None) -> bool:
+    """Whether segments in /dev/shm may be of other programs of this user, which make some whenever they like.
+
+    Example: it rises in every thirtieth reading, or one of three that came while it was followed came in the phase.
+    """
+    rises = [b > a for a, b in pairwise(symptom.evidence.values)]
+    born = [one.phases for one in process.births if one.subject == symptom.key]
+    ours, every = sum(one.get(phase or "", [0.0])[0] for one in born), sum(n for one in born for n, _ in one.values())
+    return phase in (None, OUTSIDE) or sum(rises) < OF_READINGS * len(rises) or ours < max(2.0, OF_THOSE * every)

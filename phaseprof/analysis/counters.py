@@ -16,7 +16,7 @@ from itertools import pairwise
 import numpy as np
 
 from phaseprof.analysis.categories import KIND_OF_TYPE
-from phaseprof.analysis.companions import REGISTRIES, companion, native_owner
+from phaseprof.analysis.companions import REGISTRIES, companion, may_be_anothers, native_owner
 from phaseprof.analysis.compare_series import Side, interval_changes
 from phaseprof.analysis.garbage import find_dead, is_collected_in_time, is_frozen, was_collected_before
 from phaseprof.analysis.intervals import (
@@ -72,8 +72,6 @@ COUNTED = (
 )
 # Resident memory is the poorest witness: it votes only in recordings that hold nothing better.
 NATIVE = ("malloc_in_use_bytes", "anonymous_bytes", "rss_bytes")
-# In so many of the readings segments of this user must have become more to be this program's.
-OF_READINGS = 0.2
 # What Python keeps of one child, thread or open file, at most: an open text file has two buffers of 8 KiB.
 COUNTED_BYTES = 32 * 1024.0
 # Where a device's memory leaks, a place that brought more than this many times what the host's grew by is the device's.
@@ -114,7 +112,7 @@ def counter_findings(
         if metric.endswith("_bytes") and not horizon.is_felt(rate, symptom.judgement.since, least=least):
             continue
         plain = replace(_plain(process, symptom, kind, horizon), subject=subject)
-        if metric == "shm_user_segments" and _may_be_anothers(symptom, plain.phase):
+        if metric == "shm_user_segments" and may_be_anothers(process, symptom, plain.phase):
             continue
         held = _with_holder(process, symptoms, plain, rate)
         if metric == PAGES and not held.holder:
@@ -130,15 +128,6 @@ def counter_findings(
     if not any(f.verdict == "leak" and f.metric in NATIVE[1:] for f in native):
         native = [*native, *_pinned(process, symptoms, [*every, *native], horizon)]
     return [*found, *native, *_device(process, symptoms, horizon), *logged]
-
-
-def _may_be_anothers(symptom: Symptom, phase: str | None) -> bool:
-    """Whether segments in /dev/shm may be of other programs of this user, which make some whenever they like.
-
-    Example: it rises in every thirtieth reading, in the one phase that there is.
-    """
-    rises = [b > a for a, b in pairwise(symptom.evidence.values)]
-    return phase in (None, OUTSIDE) or sum(rises) < OF_READINGS * len(rises)
 
 
 def _least_bytes(metric: str, process: ProcessRun) -> float:
@@ -250,10 +239,11 @@ def _phase_of_private_memory(process: ProcessRun, slope: float) -> str | None:
     whole = with_those_inside(_newer_changes(process, ALLOCATED[1]), process.around)
     outer = {phase: change for phase, change in whole.items() if outermost(phase, process.around) == phase}
     phase = max(outer, key=outer.__getitem__, default="")
-    if not outer or outer[phase] < CLEAR * sum(map(abs, outer.values())) or not is_about(outer[phase], slope):
+    is_unknown = phase == OUTSIDE and ONLY_COUNTED in process.charges_of(ALLOCATED[1])  # it may be of counted visits
+    if is_unknown or not outer or outer[phase] < CLEAR * sum(map(abs, outer.values())):
         return None
-    if phase == OUTSIDE and ONLY_COUNTED in process.charges_of(ALLOCATED[1]):
-        return None  # or in one of the phases that were only counted
+    if not is_about(outer[phase], slope):
+        return None
     # Pages come where there is no room left, which of the parts of a phase is chance: blocks and points are not named.
     phases = {label.name for label in process.labels.values() if label.role == "phase"}
     return innermost(phase, {name: change for name, change in whole.items() if name in phases}, process.around)

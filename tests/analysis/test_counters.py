@@ -43,7 +43,7 @@ def kinds(process: ProcessRun) -> list[str]:
 def test_a_counter_that_rises_is_a_finding(
     metric: str, slope: float, kind: str, subject: str | None, unit: str
 ) -> None:
-    finding = only(record({metric: rising(slope)}, [born(metric, 1, train=slope)]))
+    finding = only(record({metric: rising(slope)}, [born(metric, 3, train=3 * slope)]))
 
     assert (finding.verdict, finding.kind, finding.subject, finding.slope_unit) == ("leak", kind, subject, unit)
     assert (finding.metric, finding.phase) == (metric, "train")
@@ -57,9 +57,16 @@ def test_segments_that_no_phase_makes_may_be_another_programs(phases: dict[str, 
     assert find_leaks(record({"shm_user_segments": rising(1)}, births)) == ()
 
 
+@pytest.mark.parametrize("births", [{"train": 1.0}, {"train": 2.0, OUTSIDE: 2.0}])
+def test_segments_of_which_few_came_in_the_phase_may_be_another_programs(births: dict[str, float]) -> None:
+    run = record({"shm_user_segments": rising(1)}, [born("shm_user_segments", 4, **births)])
+
+    assert find_leaks(run) == ()
+
+
 def test_segments_that_seldom_come_in_the_one_phase_there_is_may_be_another_programs() -> None:
     """One in twelve generations, in a phase that fills each of them."""
-    run = record({"shm_user_segments": lambda g: 5.0 + g // 12}, [born("shm_user_segments", 1, learn=1.0)], n=100)
+    run = record({"shm_user_segments": lambda g: 5.0 + g // 12}, [born("shm_user_segments", 30, learn=3.0)], n=100)
 
     assert find_leaks(run) == ()
 
