@@ -16,8 +16,8 @@ COUNTABLE = frozenset({"objects", "tensors"})
 IN_SEGMENTS = COUNTABLE | {"arrays"}
 # A look without libraries speaks of what may own memory if it covers so much of the time until the newest look.
 OF_THE_RUN = 0.5
-# Segments of this user are this program's if they became more in this part of the readings, and of those that came while
-# they were followed, this part came in the phase.
+# Segments of this user are this program's if they became more in this part of the readings, and if this part of those
+# that came while they were followed came in the phase.
 OF_READINGS, OF_THOSE = 0.2, 0.75
 # Where the standard library keeps what a counter counts: such a table grows with it, and a thread holds itself.
 REGISTRIES = {
