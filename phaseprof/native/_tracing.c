@@ -78,6 +78,18 @@ number_of_size(size_t bytes)
     return number;
 }
 
+/* The interpreter of the calling thread; NULL where one that does not hold the lock asks for memory by mistake. */
+static PyInterpreterState *
+current_interpreter(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    PyThreadState *thread = PyThreadState_GetUnchecked();
+#else
+    PyThreadState *thread = _PyThreadState_UncheckedGet();
+#endif
+    return thread == NULL ? NULL : PyThreadState_GetInterpreter(thread);
+}
+
 /* Return for how many blocks the next one of a size stands, 0 if it is passed over. */
 static uint32_t
 weight_of_next(size_t bytes)
@@ -87,7 +99,7 @@ weight_of_next(size_t bytes)
         size->left--;
         return 0;
     }
-    if (n_traced >= MOST_TRACED || PyInterpreterState_Get() != interpreter) {
+    if (n_traced >= MOST_TRACED || current_interpreter() != interpreter) {
         return 0;
     }
     uint32_t weight = size->every ? size->every : 1;
