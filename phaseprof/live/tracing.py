@@ -269,10 +269,13 @@ class LineTracer:
         if not is_sure and self._n_waits < _WAITS:
             self._n_waits += 1
             return None
-        if all(phase in self._tried.get(place, ()) for place in wanted):
-            phase = None
-        is_second = phase is None and any(None in self._tried.get(place, ()) for place in wanted)
-        return _Plan(wanted, self._places.grown_libraries, phase, 2 if is_second else 1)
+        turns = 1
+        if phase is not None and all(phase in self._tried.get(place, ()) for place in wanted):
+            # Made there for certain, and put where it stays later; else it may be made in another phase.
+            phase, turns = None, 2 if is_sure else 1
+        if phase is None and any(None in self._tried.get(place, ()) for place in wanted):
+            turns = 2
+        return _Plan(wanted, self._places.grown_libraries, phase, turns)
 
     def _unknown(self) -> dict[int, fmt.Place]:
         """Return the places that brought most, of which no line is known."""
