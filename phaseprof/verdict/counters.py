@@ -179,13 +179,14 @@ def _may_have_ended_unseen(x: Floats, y: Floats) -> bool:
     first = int(gaps[-1]) + 1 if len(gaps) else len(x)
     if first < 2 or not 1 <= len(x) - first < LEAST:
         return False
-    gap = x[first] - x[first - 1]
+    gap, rises = x[first] - x[first - 1], rise_indices(y)
     lately = min(int(np.searchsorted(x, x[first - 1] - gap)), first - 2)
     before = _rate(x[lately:first], y[lately:first])
+    step = float((y[rises] - y[rises - 1]).min(initial=np.inf))  # the next of a staircase may be due just now
     if first == len(x) - 1:
         least = SLOWER if _is_regular(x[:first], y[:first]) else DECAYED
-        return _rate(x[first - 1 :], y[first - 1 :]) < least * before
-    return _rate(x[first:], y[first:]) < DECAYED * before
+        return float(y[first] - y[first - 1]) + step < least * before * gap
+    return float(y[-1] - y[first]) + step < DECAYED * before * float(x[-1] - x[first])
 
 
 def _is_regular(x: Floats, y: Floats) -> bool:

@@ -115,3 +115,14 @@ def test_what_never_rises_is_at_rest(falls, unit):
 
     assert found.verdict in ("stable", "too short")
     assert found.growth <= 0
+
+
+@given(
+    st.integers(1, 4), st.integers(12, 20), st.integers(2, 12), st.lists(st.integers(-1, 1), min_size=12, max_size=25),
+    st.sampled_from([1.0, 3.0, 4096.0]),
+)  # fmt: skip
+def test_what_comes_every_few_generations_is_a_leak_however_rare_readings_grow(period, first, apart, jitter, size):
+    """The last reading may lie just before the next rise."""
+    at = [*range(first), *(first - 1 + np.cumsum([max(1, apart + j) for j in jitter])).tolist()]
+
+    assert judge([size * (g // period) for g in at], at).verdict == "leak"
