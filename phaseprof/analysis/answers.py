@@ -28,7 +28,8 @@ Answer = Literal["leak", "filling", "no leak", "too short", "not judged"]
 LOOKED_AT = 0.5
 # Counters that decide by themselves, beside memory.
 HANDLES = (
-    "children", "children_grown_bytes", "children_private_bytes", "threads", "shm_segments", "descriptors",
+    "children", "zombie_children", "children_grown_bytes", "children_private_bytes", "threads", "shm_segments",
+    "descriptors",
 )  # fmt: skip
 # Private memory of the process, the better witness first.
 RESIDENT = ("anonymous_bytes", "rss_bytes")

@@ -61,6 +61,7 @@ WORKERS = "children_grown_bytes"
 # A counter's kind, in the order in which it explains the others: a child holds pipes and threads, a thread objects.
 COUNTED = (
     ("children", "children", "Process"),
+    ("zombie_children", "children", "Process"),  # ended, and nobody has waited for them
     (WORKERS, "children", None),
     ("children_private_bytes", "children", None),
     ("threads", "threads", "Thread"),

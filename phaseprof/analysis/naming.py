@@ -78,8 +78,8 @@ ADVICE = {
     "phaseprof, or take a memory snapshot with stacks.",
     "gpu": "No Python tensor accounts for this device memory: keep no graph alive (detach, no_grad), and take a memory "
     "snapshot with stacks to see which lines allocate it.",
-    "children": "Close and join child processes after use; give forked workers arrays instead of lists of Python "
-    "objects, whose reference counts make each worker copy the pages they lie on.",
+    "children": "Close child processes after use and join them, or wait for them; give forked workers arrays in place of "
+    "lists of Python objects, whose reference counts make each worker copy the pages they lie on.",
     "descriptors": "Close files, sockets and mappings when you are done with them (use a with block), or bound "
     "{place}.",
     "threads": "Shut executors and threads down after use (with ThreadPoolExecutor(...) as pool:, or shutdown()).",
@@ -109,14 +109,16 @@ def advise(kind: str, subject: str | None, holder: tuple[str, ...], *, container
 # One and several of what a slope counts, as a reader calls them.
 UNITS = {
     "objects": ("object", "objects"), "items": ("item", "items"), "nodes": ("node", "nodes"),
-    "children": ("child process", "child processes"), "descriptors": ("descriptor", "descriptors"),
-    "threads": ("thread", "threads"), "shm_segments": ("shared-memory segment", "shared-memory segments"),
+    "children": ("child process", "child processes"), "zombie_children": ("zombie process", "zombie processes"),
+    "descriptors": ("descriptor", "descriptors"), "threads": ("thread", "threads"),
+    "shm_segments": ("shared-memory segment", "shared-memory segments"),
     "shm_user_segments": ("shared-memory segment", "shared-memory segments"),
     "python_blocks": ("block of Python's allocator", "blocks of Python's allocator"),
 }  # fmt: skip
 # Counters whose name begins the sentence, so that its number needs no unit.
 _COUNTERS = {
-    "children": "Child processes", "descriptors": "File descriptors", "threads": "Threads",
+    "children": "Child processes", "zombie_children": "Zombie child processes", "descriptors": "File descriptors",
+    "threads": "Threads",
     "shm_segments": "Shared-memory segments", "shm_user_segments": "Shared-memory segments in /dev/shm",
 }  # fmt: skip
 _PLURALS = {

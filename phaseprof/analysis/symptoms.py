@@ -24,8 +24,8 @@ AT = "generation end"
 DEVICE_VOTES = ("allocated_bytes", "active_blocks")
 PLAIN_METRICS = (
     "graph_nodes", "malloc_in_use_bytes", "python_blocks", "descriptors", "threads",
-    "children", "children_grown_bytes", "children_private_bytes", "shm_bytes", "shm_segments", "shm_user_segments",
-    "shm_resident_bytes", "anonymous_bytes", "rss_bytes",
+    "children", "zombie_children", "children_grown_bytes", "children_private_bytes", "shm_bytes", "shm_segments",
+    "shm_user_segments", "shm_resident_bytes", "anonymous_bytes", "rss_bytes",
 )  # fmt: skip
 
 # Share of the rise that the turns which were followed must show for it to be told by them.

@@ -48,7 +48,7 @@ TYPES_NEXT = 2.0
 # Probes that take milliseconds, and how often they are read under a budget while nothing they count is seen to rise,
 # nor descriptors: children and segments come with some.
 SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
-COME_WITH = ("descriptors", "shm_segments", "shm_user_segments")
+COME_WITH = ("descriptors", "shm_segments", "shm_user_segments", "zombie_children")
 # Of the budget, the parts that all of these together may take, each slow probe, looks through the series, and folding.
 CONSTANT_PART, SLOW_PART, SUSPICION_PART, FOLDING_PART = 0.25, 0.05, 0.1, 0.05
 # While the memory of children rises, which nothing else shows: a part so many times as large.

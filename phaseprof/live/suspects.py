@@ -21,14 +21,14 @@ TURN_S = 0.5
 # Counters that are followed from phase to phase, and the least rise a generation that is worth it.
 COUNTERS = {
     "malloc_in_use_bytes": 256.0, "python_blocks": 8.0, "descriptors": 0.0, "threads": 0.0, "children": 0.0,
-    "children_private_bytes": 256.0, "children_grown_bytes": 256.0, "shm_bytes": 256.0, "shm_resident_bytes": 256.0,
-    "shm_segments": 0.0, "shm_user_segments": 0.0,
+    "zombie_children": 0.0, "children_private_bytes": 256.0, "children_grown_bytes": 256.0, "shm_bytes": 256.0,
+    "shm_resident_bytes": 256.0, "shm_segments": 0.0, "shm_user_segments": 0.0,
 }  # fmt: skip
 # What is read at boundaries in place of a counter that takes milliseconds there.  It need not come to as much: a phase
 # whose change does not fit the rise of the counter is not told.
 FOLLOWED_BY = {"children_private_bytes": "children_faulted_bytes"}
 # Counters of things that objects come with.
-COUNTED = ("children", "threads", "shm_segments", "descriptors")
+COUNTED = ("children", "zombie_children", "threads", "shm_segments", "descriptors")
 # What children must take more than at first to be read more often.
 CHILDREN_BYTES = 1 << 20
 # Allocator blocks that go with a tracked object in code and classes.
@@ -134,4 +134,5 @@ class Suspects:
         probe = self._sources.get(metric)
         if probe is None:
             return None
-        return families.ChildrenReader() if metric == "children" else families.CounterReader(probe, metric)
+        is_of_children = metric in ("children", "zombie_children")
+        return families.ChildrenReader() if is_of_children else families.CounterReader(probe, metric)

@@ -185,8 +185,8 @@ def _may_have_ended_unseen(x: Floats, y: Floats) -> bool:
     step = float((y[rises] - y[rises - 1]).min(initial=np.inf))  # the next of a staircase may be due just now
     if first == len(x) - 1:
         least = SLOWER if _is_regular(x[:first], y[:first]) else DECAYED
-        return float(y[first] - y[first - 1]) + step < least * before * gap
-    return float(y[-1] - y[first]) + step < DECAYED * before * float(x[-1] - x[first])
+        return bool(y[first] - y[first - 1] + step < least * before * gap)
+    return bool(y[-1] - y[first] + step < DECAYED * before * (x[-1] - x[first]))
 
 
 def _is_regular(x: Floats, y: Floats) -> bool:

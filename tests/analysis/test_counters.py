@@ -31,6 +31,7 @@ def kinds(process: ProcessRun) -> list[str]:
     ("metric", "slope", "kind", "subject", "unit"),
     [
         ("children", 1, "children", "Process", "children/generation"),
+        ("zombie_children", 1, "children", "Process", "zombie_children/generation"),
         ("children_private_bytes", MIB, "children", None, "bytes/generation"),
         ("children_grown_bytes", MIB, "children", None, "bytes/generation"),
         ("threads", 2, "threads", "Thread", "threads/generation"),
