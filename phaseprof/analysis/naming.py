@@ -78,8 +78,8 @@ ADVICE = {
     "phaseprof, or take a memory snapshot with stacks.",
     "gpu": "No Python tensor accounts for this device memory: keep no graph alive (detach, no_grad), and take a memory "
     "snapshot with stacks to see which lines allocate it.",
-    "children": "Close child processes after use and join them, or wait for them; give forked workers arrays in place of "
-    "lists of Python objects, whose reference counts make each worker copy the pages they lie on.",
+    "children": "Close child processes after use and join them, or wait for them; give forked workers arrays in place "
+    "of lists of Python objects, whose reference counts make each worker copy the pages they lie on.",
     "descriptors": "Close files, sockets and mappings when you are done with them (use a with block), or bound "
     "{place}.",
     "threads": "Shut executors and threads down after use (with ThreadPoolExecutor(...) as pool:, or shutdown()).",
