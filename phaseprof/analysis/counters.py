@@ -79,8 +79,9 @@ COUNTED_BYTES = 32 * 1024.0
 PART_OF_HOST = 2.5
 # What pins freed memory may be little: one object in each page of it keeps them all.
 PINS_BYTES = 0.0
-# Of what private memory changes by in all phases, the part of the one that brings it.
-CLEAR = 0.75
+# Of what private memory changes by in all phases, the part of the one that brings it; and how far what a few followed
+# generations came to may be from the rise to be just that.
+CLEAR, EXACT = 0.75, 0.1
 
 
 def counter_findings(
@@ -218,7 +219,8 @@ def _phase_of(process: ProcessRun, symptom: Symptom) -> str | None:
     change = sum(symptom.changes().values())
     is_typical = is_about(change, symptom.expected_change())
     is_late = 2 * symptom.births.g >= symptom.evidence.generations[-1]  # what filled up at first has ended
-    is_known = (is_typical and symptom.births.after >= FOLLOWED_ENOUGH) or (is_late and fits(change, slope))
+    is_exact = symptom.births.after > 1 and abs(change - slope) <= EXACT * slope
+    is_known = (is_typical and symptom.births.after >= FOLLOWED_ENOUGH) or (is_late and fits(change, slope)) or is_exact
     other = None if is_known or symptom.key not in ALLOCATED else _phase_of_private_memory(process, slope)
     shows_nothing = change < OF_ITS_OWN * symptom.expected_change()
     return other or (None if shows_nothing else symptom.phase())

@@ -290,6 +290,25 @@ def test_pages_that_came_in_visits_which_were_only_counted_accuse_nobody() -> No
     assert [finding.phase for finding in find_leaks(process)] == ["collect"]
 
 
+@pytest.mark.parametrize(("train", "told"), [(2.0 * MIB, "train"), (2.6 * MIB, "evolve")])
+def test_two_early_generations_that_come_to_just_the_leak_tell_the_phase(train: float, told: str) -> None:
+    """Pages of private memory come in another phase, which uses what this one has freed."""
+    process = record({"malloc_in_use_bytes": rising(MIB, 1e8)})
+    process.extend([fmt.Label(0, "generation", "generation"), fmt.Label(1, "train", "phase")])
+    process.add(fmt.Label(2, "evolve", "phase"))
+    for g in range(20):
+        before, t = 9999 + 256 * g, g * 10**9
+        for n, (label, after) in enumerate(((1, before), (2, before + 256))):
+            process.add(fmt.Point(t + 2 * n, label, fmt.ENTER, g, f"{before} {before} 10 1 0 7 0"))
+            process.add(fmt.Point(t + 2 * n + 1, label, fmt.EXIT, g, f"{after} {after} 10 1 0 7 0"))
+    births = born("malloc_in_use_bytes", 2, train=train)
+    births.g = 4
+    process.add(births)
+    process.fold()
+
+    assert [finding.phase for finding in find_leaks(process)] == [told]
+
+
 def test_one_late_generation_that_comes_to_the_leak_tells_the_phase() -> None:
     """Pages of private memory come in another phase, which uses what this one has freed."""
     process = in_parts(after=0)
