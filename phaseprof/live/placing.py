@@ -73,6 +73,8 @@ WAITING = "waiting_bytes"
 FROZEN = "gc/gc_frozen"
 # Of what memory grew by, the part that places must have brought for it to be known where it went.
 _EXPLAINED = 0.5
+# Steps of one look are so far apart at most.
+_MOST_APART_NS = 1_000_000_000
 # Without a budget, a look in Python may take so long.
 _MOST_NS = 500_000_000
 
@@ -280,11 +282,9 @@ class PlaceWatch:
         with self._budget.spending(job):
             following = collector.without_collections(lambda: next(steps, None))
         if following is not None:
-            self._open, self._goes_on_at = (steps, following), int(self._budget.clock() + self._apart_ns())
-
-    def _apart_ns(self) -> float:
-        """How long the program runs between two steps: as long as it may have waited for one."""
-        return 0.0 if self._budget.max_pause_ns == math.inf else self._budget.max_pause_ns
+            # The program runs for as long as it may have waited.
+            apart_ns = min(self._budget.max_pause_ns, _MOST_APART_NS)
+            self._open, self._goes_on_at = (steps, following), int(self._budget.clock() + apart_ns)
 
     def finish(self, generation: int, time: ClosingLook) -> None:
         """Make the last look; without one to compare it with it tells where the heap lies.  Charged by the caller.
