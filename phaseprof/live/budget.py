@@ -246,6 +246,7 @@ class WholeTurns:
         self._part = part
         self._credit_ns = credit_ns
         self._turn: int | None = None
+        self._left_out: int | None = None
         self._taken: int | None = None
         self._n_whole = 0
         self._is_on = self._has_gap = False
@@ -296,8 +297,15 @@ class WholeTurns:
         self.is_outermost = each * self._n_expected > room
         self._is_on = not self.is_outermost or each * self._n_outermost_expected <= room
 
+    def leave_out(self, turn: int) -> None:
+        """Read nothing more in a generation, whose changes would not be the program's."""
+        self._left_out = turn
+        self._is_on, self._has_gap = False, True
+
     def was_whole(self, turn: int) -> bool:
         """Tell whether every boundary of a generation so far was read."""
+        if turn == self._left_out:
+            return False
         if self._each_ns is None and self._n_read:
             self._settle()
         return self._budget.share is None or (self._turn == turn and self._is_on)

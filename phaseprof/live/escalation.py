@@ -104,6 +104,10 @@ class Escalation:
         """Take in how many boundaries the next generation may have, in all and of the outermost phases."""
         self._counters.expect(n, n_outermost)
 
+    def leave_out(self, generation: int) -> None:
+        """Follow no counter through a generation that is traced: what the tracer keeps would count."""
+        self._counters.leave_out(generation)
+
     def follows(self, generation: int, *, is_outermost: bool) -> bool:
         """Tell whether a phase is followed through a generation, one of the outermost or one in another."""
         followed = [one for one in self._under_way() if one.stage == "births"]

@@ -44,6 +44,9 @@ class Following:
     def begin(self, generation: int) -> None:
         """A generation begins that is recorded: where something is followed through it, its visits are recorded."""
         is_followed, traced = self._inspector.escalation.looks_at_boundaries, self._inspector.lines.begin()
+        if is_followed and self._inspector.lines.traces_generations:
+            self._inspector.escalation.leave_out(generation)
+            is_followed = False
         self._inspector.looks_at_boundaries = is_followed or traced is not None
         if not self._inspector.looks_at_boundaries:
             return

@@ -38,9 +38,9 @@ _BETWEEN, _PATIENCE = 2, 24
 _SLOWER, _LEAST_SLOWED_NS = 2.0, 20_000_000
 # Places that brought less than this part of what came are no news; so many are asked about.
 _PART, _MOST_PLACES = 0.02, 8
-# To find the objects and ask them may take this part of the longest pause: the interpreter forgets 12,000 traces after
+# To find the objects and ask them may take this part of the longest pause: the interpreter forgets 24,000 traces after
 # that, at 0.3 µs each.  To name the functions takes another pause, of half as long at most.
-_ASKING, _NAMING = 0.95, 0.5
+_ASKING, _NAMING = 0.9, 0.5
 # Lines of one place that are recorded.
 _MOST_LINES = 32
 _MEMORY = ("malloc_in_use_bytes", "python_blocks")
@@ -94,6 +94,11 @@ class LineTracer:
             recorder, budget, is_wanted=lambda: places.leaves_unexplained and is_suspected(),
             guilty=lambda: self._guilty(())[0], usual_ns=self._usual_ns,
         )  # fmt: skip
+
+    @property
+    def traces_generations(self) -> bool:
+        """Whether whole generations are being traced."""
+        return self._tracer is not None and self._plan is not None and self._plan.phase is None
 
     # --- boundaries -------------------------------------------------------------------------------------------------
 

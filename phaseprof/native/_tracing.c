@@ -21,13 +21,13 @@
 #endif
 
 /* Of each size so many are traced before half as many are, and so on. */
-#define OF_A_SIZE 128
+#define OF_A_SIZE 512
 #define MOST_PASSED_OVER (1u << 16)
 /* Sizes up to 512 bytes, which are Python's own allocator's, by eight bytes, and those above by powers of two. */
 #define N_SMALL 65
 #define N_SIZES (N_SMALL + 32)
 /* Traces at most, and the places for them in a table that is three quarters full then. */
-#define N_PLACES (1u << 14)
+#define N_PLACES (1u << 15)
 #define MOST_TRACED (N_PLACES / 4 * 3)
 
 typedef struct {
@@ -117,7 +117,7 @@ weight_of_next(size_t bytes)
 static uint32_t
 home_of(uintptr_t block)
 {
-    return (uint32_t)((uint64_t)(block >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 50) & (N_PLACES - 1);
+    return (uint32_t)((uint64_t)(block >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 49) & (N_PLACES - 1);
 }
 
 static Traced *

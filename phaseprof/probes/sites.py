@@ -130,8 +130,8 @@ def start_tracing(tracer: Tracer) -> None:
 
     What is allocated without it is nothing that an object lies in; to stop while another thread waits for the lock in
     such a call ends the process before Python 3.12.9 and 3.13.2 (python/cpython#128679).  Of each size of blocks the
-    first 128 are traced, and then ever fewer, chosen at random, so that a phase of small steps takes three times as
-    long and not sixty; without the extension, all are.
+    first 512 are traced, and then ever fewer, chosen at random, so that a phase of many small steps takes three to ten
+    times as long and not sixty; without the extension, all are.
     """
     native = tracing()
     if native is None:

@@ -387,3 +387,18 @@ def test_an_address_that_is_young_again_is_another_birth() -> None:
     ledger.see(alive(1), "evaluate", 0, complete=False)
 
     assert set(ledger.by_phase(1, 1)) == {"evaluate"}
+
+
+@pytest.mark.parametrize("share", [0.02, None])
+def test_a_generation_that_is_left_out_is_not_whole_and_leaves_a_gap(share: float | None) -> None:
+    clock = Clock()
+    turns = WholeTurns(Budget(share, clock), "births: counters", part=0.2, credit_ns=4_000_000)
+    assert turns.admits(5)
+    assert turns.was_whole(5)
+
+    turns.leave_out(6)
+
+    assert not turns.was_whole(6)
+    assert turns.take_gap()
+    assert turns.admits(7)
+    assert turns.was_whole(7)

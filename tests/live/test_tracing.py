@@ -158,6 +158,29 @@ def test_a_phase_that_does_not_come_in_each_generation(tmp_path: Path) -> None:
     assert [site[0] for site in found["sites"]] == ["Trainer.collect"]
 
 
+def test_what_the_tracer_keeps_is_not_taken_for_the_programs(tmp_path: Path) -> None:
+    """A generation is traced as a whole; through it counters are not followed from phase to phase."""
+    found = run(tmp_path, """
+        births = profiler._session.inspector.escalation
+        seen = []
+        see = births._see
+        births._see = lambda values, owner: (seen.append(_tracemalloc.is_tracing()), see(values, owner))
+        for g in range(24):
+            births.done.clear()  # so that it is followed on and on
+            with profiler.generation(g):
+                with profiler.phase("make"):
+                    trainer.make()
+                with profiler.phase("keep"):
+                    trainer.keep()
+                    note(g, "keep")
+        traced.append(["boundaries", len(seen) > 20, any(seen)])
+    """)  # fmt: skip
+
+    *notes, boundaries = found["traced"]
+    assert notes
+    assert boundaries == ["boundaries", True, False]
+
+
 def test_a_program_that_keeps_nothing_has_no_line(tmp_path: Path) -> None:
     found = run(tmp_path, COLLECT.replace("trainer.collect()", "trainer.make()").replace("episodes)", "made)"))
 

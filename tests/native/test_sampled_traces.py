@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from phaseprof.native.extension import Tracing, tracing
 
-FRAMES, OF_A_SIZE, MOST = 27, 128, 12_288
+FRAMES, OF_A_SIZE, MOST = 27, 512, 24_576
 
 
 class Item:
