@@ -161,10 +161,12 @@ class LineTracer:
             self._recorder.note(f"the lines that made what grows are not known: {why}")
             self._plan, self._n_turns = None, _MOST_TURNS
             return
-        self._is_ours = not tracer.is_tracing()
+        if self._tracer is not None:  # another thread was faster: no call lies between this and the next line
+            return
+        self._tracer = tracer
+        self._is_ours, self._n_traced = not tracer.is_tracing(), plan.turns
         self._began_ns, self._took_ns = self._budget.clock(), self._budget.took_ns
         self._began_cpu_ns = self._budget.cpu_clock()
-        self._tracer, self._n_traced = tracer, plan.turns
         if self._is_ours:
             self._spares = spare_numbers()
             start_tracing(tracer)

@@ -20,6 +20,8 @@ SECOND, READING_NS = 10**9, 100_000
 class NoLines:
     """Nothing is traced."""
 
+    traces_generations = False
+
     def begin(self) -> None: ...
 
     def end(self) -> None: ...

@@ -146,10 +146,10 @@ def test_tracing_can_begin_again_and_the_table_goes(native: Tracing) -> None:
     assert ask(native, made)[0] == [None] * 10
 
 
-def test_a_second_start_is_refused_and_changes_nothing(native: Tracing) -> None:
+def test_a_second_start_changes_nothing(native: Tracing) -> None:
+    """Two threads may begin at once."""
     native.start(_tracemalloc.start, FRAMES)
-    with pytest.raises(RuntimeError, match="start was called before"):
-        native.start(_tracemalloc.start, FRAMES)
+    native.start(_tracemalloc.start, FRAMES)
     native.end()  # nothing happens while it goes on
 
     made = [Item() for _ in range(10)]
