@@ -145,14 +145,14 @@ def places_in(records: Records) -> list[fmt.Places]:
 
 def test_what_is_too_long_for_one_pause_is_made_in_steps_with_the_program_running_between() -> None:
     trainer, records, now = Trainer(), Records(), [0]
-    budget = Budget(0.5, lambda: now[0], max_pause_s=0.1)
+    budget = Budget(0.5, lambda: now[0], max_pause_s=10.0)
     watch = PlaceWatch(records, budget, Rising())
-    now[0] += 20_000_000_000
+    now[0] += 2_000_000_000_000
     watch.at_generation_end(WARM_UP)
-    budget._last_ns.update(dict.fromkeys(STEPS, 60_000_000))
+    budget._last_ns.update(dict.fromkeys(STEPS, 6_000_000_000))
     trainer.rollouts.append(np.zeros(60_000))
     made = []
-    for g, seconds in enumerate((1.0, 0.01, 0.1, 0.01, 0.1), 12):
+    for g, seconds in enumerate((100.0, 0.1, 1.0, 0.1, 1.0), 12):
         now[0] += int(seconds * 1e9)
         watch.at_generation_end(g)
         made.append([(told.since, told.g) for told in places_in(records)])
@@ -165,11 +165,11 @@ def test_what_is_too_long_for_one_pause_is_made_in_steps_with_the_program_runnin
 def test_a_look_of_the_last_generation_is_told_whole_at_the_end() -> None:
     records, now = Records(), [0]
     trainer = Trainer()
-    budget = Budget(0.5, lambda: now[0], max_pause_s=0.1)
+    budget = Budget(0.5, lambda: now[0], max_pause_s=10.0)
     watch = PlaceWatch(records, budget, Rising())
-    now[0] += 20_000_000_000
+    now[0] += 2_000_000_000_000
     watch.at_generation_end(WARM_UP)
-    budget._last_ns.update(dict.fromkeys(STEPS, 60_000_000))
+    budget._last_ns.update(dict.fromkeys(STEPS, 6_000_000_000))
     trainer.rollouts.append(np.zeros(60_000))
     watch.at_generation_end(12)
     assert not places_in(records)
@@ -181,19 +181,19 @@ def test_a_look_of_the_last_generation_is_told_whole_at_the_end() -> None:
 
 def test_a_step_that_alone_would_be_too_long_is_left_out_said_and_tried_again() -> None:
     records, now = Records(), [0]
-    budget = Budget(0.5, lambda: now[0], max_pause_s=0.1)
+    budget = Budget(0.5, lambda: now[0], max_pause_s=10.0)
     watch = PlaceWatch(records, budget, Rising())
-    now[0] += 20_000_000_000
+    now[0] += 2_000_000_000_000
     watch.at_generation_end(WARM_UP)
-    budget._last_ns.update(dict.fromkeys(STEPS, 60_000_000) | {STEPS[1]: 101_500_000})
+    budget._last_ns.update(dict.fromkeys(STEPS, 6_000_000_000) | {STEPS[1]: 10_150_000_000})
     said = []
     for g in range(12, 16):
-        now[0] += 1_000_000_000
+        now[0] += 100_000_000_000
         watch.at_generation_end(g)
         said.append((budget.left_ns.get(STEPS[1]), watch._open is not None))
     watch.abandon()
 
-    assert said[0] == (101_500_000, False)
+    assert said[0] == (10_150_000_000, False)
     assert said[-1][1]
 
 

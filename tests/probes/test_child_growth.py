@@ -116,7 +116,8 @@ def test_pages_that_a_worker_makes_its_own_are_touched() -> None:
             for end in (*start, *done):
                 os.close(end)
 
-    assert SIZE <= after - before <= SIZE + 8 * MIB
+    # What the child's own code touches besides grows with the heap that it has from this process.
+    assert SIZE <= after - before <= SIZE + 16 * MIB
 
 
 def test_of_a_worker_that_ended_nothing_is_left(worker: subprocess.Popen[bytes]) -> None:

@@ -49,9 +49,10 @@ def test_raw_reading_parses_to_the_same_metrics(probe: StatmProbe) -> None:
 
 
 def test_a_private_allocation_moves_anonymous_bytes(probe: StatmProbe) -> None:
+    text = b"x" * SIZE
     before = probe.read()
     with mmap.mmap(-1, SIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as block:
-        block.write(b"x" * SIZE)
+        block.write(text)
         change = moved(before, probe.read())
 
     assert change["anonymous_bytes"] == pytest.approx(SIZE, abs=SLACK)
