@@ -45,6 +45,8 @@ _IN_C_NS, _IN_PYTHON_NS, _USUAL_HEAP = 80, 9_000, 500_000
 _PART_IN_C_NS, _PART_IN_PYTHON_NS = 4_000_000, 80_000_000
 # Of the longest pause, the part after which a look ends that takes longer than expected: to put it away takes as long.
 _LIMIT = 0.5
+# What waits for the collector is no part of what the program reaches: only a look at all of the heap meets it.
+_WEIGHING, _NOTHING_WAITS = "what waits for the collector", Waiting((), 0, 0, 0)
 # To see what waits for the collector takes this part of what reading does; in a look that is compared, to charge what
 # came takes that part, and finding the paths all of it.
 _WAITING, _CHARGED = 0.1, 1.0
@@ -103,7 +105,6 @@ class _Looks:
         of = "" if libraries else " of the program"
         self._first_job = f"first look at places{of}" if of else "first look by place"
         self.reading, self.charging, self.finding_paths = f"places{of}", f"growth by place{of}", f"paths of places{of}"
-        self.waiting = f"what waits for the collector{of}"
         self._is_too_large = False
 
     @property
@@ -130,7 +131,7 @@ class _Looks:
         """What each step of the next one is expected to take, by job: the first is only read."""
         read_ns = self.read_ns()
         if not self.kept:
-            return {self.job: read_ns, self.waiting: round(_WAITING * read_ns)}
+            return {self.job: read_ns} | ({_WEIGHING: round(_WAITING * read_ns)} if self.libraries else {})
         return {
             self.reading: read_ns,
             self.charging: self._budget.estimate_ns(self.charging, round(_CHARGED * read_ns)),
@@ -354,12 +355,14 @@ class PlaceWatch:
         before = looks.before(generation) if looks.kept else None
         if not is_last:
             looks.keep(generation, table)
-        yield looks.waiting if before is None else looks.charging
-        waits = waiting(table)
+        waits, is_first = _NOTHING_WAITS, before is None and not is_last
+        if looks.libraries or not is_first:
+            yield _WEIGHING if is_first else looks.charging
         if looks.libraries:
+            waits = waiting(table)
             figures |= {WAITING: float(waits.n_bytes), "arrays_bytes": float(bytes_of(table, "numpy.ndarray"))}
         self._recorder.add(fmt.Metrics(self._budget.clock(), generation, figures, AT))
-        if before is None and not is_last:
+        if is_first:
             return
         grown = self._charge(looks, table, before)
         nodes = heap_tree(None if before is None else before.table, table)
