@@ -118,7 +118,7 @@ def find_tracer(*, is_bounded: bool = False) -> tuple[Tracer | None, str]:
     except ImportError:
         return None, "this Python cannot trace allocations"
     if is_bounded and tracing() is None:
-        return None, "within a budget, it takes the extension in C"
+        return None, "within a budget, allocations are traced with the extension in C only"
     mended = _MENDED.get(sys.version_info[:2], (3, 12))
     if sys.version_info < mended and tracing() is None and count_other_threads():
         return None, "before Python 3.12.9 and 3.13.2 a program with threads is traced with the extension in C only"
