@@ -27,6 +27,8 @@ GARBAGE, OUTSIDE, STOPPED = "garbage", "outside Python", "unknown (search stoppe
 NATIVE_MEMORY = "native"
 # How the path to a place begins that no root reaches, in looks by place.
 UNREACHABLE = "unreachable"
+# Of what was made in a phase and was there some generations later, wherever that lies.
+STAYED = "made, and still there"
 NOT_FOUND = frozenset({OUTSIDE, STOPPED, ""})
 # How a path begins whose search stopped before it met a root, and what stands for a name that could not be read.
 UNKNOWN_HOLDER, UNKNOWN_NAME = "unknown holder", "<unknown>"

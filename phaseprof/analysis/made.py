@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from phaseprof.analysis.categories import CONTAINERS, KIND_OF_TYPE
+from phaseprof.analysis.naming_places import SHARE
 from phaseprof.analysis.paths import normalised
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import GARBAGE, NATIVE_MEMORY, UNREACHABLE, Finding, Site
+from phaseprof.records import GARBAGE, NATIVE_MEMORY, STAYED, UNREACHABLE, Finding, Site
 
 # Lines that a finding names: those after them made little.
 _MOST, _LEAST_SHARE = 5, 0.01
@@ -26,7 +27,8 @@ def with_sites(process: ProcessRun, finding: Finding) -> Finding:
     """
     if finding.sites or finding.site is not None or finding.verdict in _NO_MEMORY:
         return finding
-    rows = _rows_of(finding, [told.rows for told in reversed(process.sites)])
+    tellings = [told for told in reversed(process.sites) if _is_about(process, finding, told)]
+    rows = _rows_of(finding, [told.rows for told in tellings])
     total = sum(map(_weight, rows))
     sums: dict[tuple[str, int, str], float] = {}
     for row in rows:
@@ -37,6 +39,22 @@ def with_sites(process: ProcessRun, finding: Finding) -> Finding:
     if not sites:
         return finding
     return replace(finding, site=f"{sites[0].file}:{sites[0].line}", sites=tuple(sites[:_MOST]))
+
+
+def _is_about(process: ProcessRun, finding: Finding, told: fmt.Sites) -> bool:
+    """Whether what was made is what a finding may be about: what stayed anywhere, of its phase, or much native memory.
+
+    That which one visit was seen to keep must be a good part of what it is expected to.
+    Blocks that the program got from an allocator by its address, as with ctypes, are seen by nobody, and what else was
+    kept then is none of the leak.
+    """
+    if any(row.steps == [STAYED] for row in told.rows):
+        return told.phase in ("", finding.phase)
+    if finding.kind != NATIVE_MEMORY:
+        return True
+    totals = process.phases.get(told.phase)
+    n_visits = 1.0 if totals is None else max(1.0, totals.visits / (process.last_ordinal + 1))
+    return sum(row.bytes for row in told.rows) >= SHARE * finding.slope / n_visits
 
 
 def _weight(row: fmt.Site) -> float:

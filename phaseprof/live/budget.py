@@ -262,6 +262,9 @@ class WholeTurns:
 
     def admits(self, turn: int, *, is_outermost: bool = True) -> bool:
         """Tell whether a boundary of this generation is read."""
+        if turn == self._left_out:
+            self._has_gap = True
+            return False
         if self._budget.share is None:
             return True
         if turn != self._turn:

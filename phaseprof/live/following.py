@@ -39,14 +39,15 @@ class Following:
         self._unread = Unread(clock, visited["phase"], pace)
         self._followed: list[Visited] = []
         self._traced: list[Visited] = []
-        self._n_passed = self._generation = 0
+        self._n_passed = self._generation = self._newest = 0
 
     def begin(self, generation: int) -> None:
         """A generation begins that is recorded: where something is followed through it, its visits are recorded."""
         is_followed, traced = self._inspector.escalation.looks_at_boundaries, self._inspector.lines.begin()
-        if is_followed and self._inspector.lines.traces_generations:
+        if is_followed and self._inspector.lines.is_tracing:
             self._inspector.escalation.leave_out(generation)
             is_followed = False
+        self._newest = generation
         self._inspector.looks_at_boundaries = is_followed or traced is not None
         if not self._inspector.looks_at_boundaries:
             return
@@ -99,6 +100,8 @@ class Following:
         is_traced = any(one.number == number for one in self._traced)
         if is_traced and edge == fmt.EXIT:
             self._inspector.lines.leave()
+            if self._inspector.lines.is_tracing:
+                self._inspector.escalation.leave_out(self._newest)
         self._inspector.at_boundary(self._unread.owner(phase), is_outermost=is_outermost)
         if is_traced and edge == fmt.ENTER:
             self._inspector.lines.enter()

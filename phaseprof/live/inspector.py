@@ -160,7 +160,8 @@ class Inspector:
         self._see_constant_cost()
         broken: list[Watched] = []
         self._fold(began)
-        self.read_counters(generation)
+        if not self.lines.is_tracing:
+            self.read_counters(generation)
         looks_ns = self._budget.looks_ns
         self.places.at_generation_end(generation)
         self._read_references(generation)

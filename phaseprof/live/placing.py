@@ -240,6 +240,11 @@ class PlaceWatch:
         return self.rises and self._has_compared and not self.is_explained
 
     @property
+    def sees_nothing(self) -> bool:
+        """Whether two looks were compared which do not say where it goes, and one at all of the heap is too slow."""
+        return self._has_compared and not self.is_explained and self._whole.is_too_slow()
+
+    @property
     def is_waited_for(self) -> bool:
         """Whether a look is due and lacks room: what is left of the budget is kept for it."""
         if self._budget.share is None or self._budget.wall_ns < _FIRST_NS:

@@ -12,29 +12,39 @@ from phaseprof.live.native_lines import NativeLines
 from phaseprof.live.placing import PlaceWatch
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.suspects import COUNTED
+from phaseprof.native.extension import tracing
 from phaseprof.probes.sites import (
+    Made,
     Tracer,
     find_tracer,
     functions_around,
+    made_and_there,
     made_at,
+    pause_tracing,
     spare_numbers,
     start_tracing,
     stop_tracing,
 )
 from phaseprof.recording import format as fmt
 from phaseprof.recording.folding import OUTSIDE
-from phaseprof.records import UNREACHABLE
+from phaseprof.records import STAYED, UNREACHABLE
 
-# Under these names it is charged: finding the lines, and what the phase took longer than it usually does.
-JOB, SLOWED = "lines", "tracing"
+# Under these names it is charged: finding the lines, what the phase took longer than it usually does, and finding the
+# lines of what stayed, wherever it lies.
+JOB, SLOWED, ANYWHERE = "lines", "tracing", "lines of what stayed"
 # How often a phase is traced in a run, and how often for one place: first in the phase alone, then in a whole
-# generation, since what a phase makes may be put where it stays by another, then in two, since that may come after it.
-_MOST_TURNS, _EACH = 5, 4
-# Ends of generations at which it may still be seen where what grows is born.
+# generation, since it may be made in another.
+_MOST_TURNS, _EACH = 5, 3
+# Generations in which it may still be seen where what grows is born.
 _WAITS = 6
+# What was traced and did not lie at the places at once is looked for so many generations later: another phase may put
+# it there, or the next generation, and what is only replaced is gone then.
+_STAYS = 2
+# Where no look says what grows, what stayed is looked for wherever it lies: so often, and for about so long.
+_MOST_ANYWHERE, _ANYWHERE_NS = 2, 30_000_000
 # Generations between two that are traced, and those that a phase is waited for which does not come in each.
 _BETWEEN, _PATIENCE = 2, 24
-# What took more than twice its time, and so much longer, is told.
+# What took more than twice its time, and so much longer, is told; as much may be due to the start alone.
 _SLOWER, _LEAST_SLOWED_NS = 2.0, 20_000_000
 # Places that brought less than this part of what came are no news; so many are asked about.
 _PART, _MOST_PLACES = 0.02, 8
@@ -48,12 +58,14 @@ _MEMORY = ("malloc_in_use_bytes", "python_blocks")
 
 @dataclass
 class _Plan:
-    """What is to be traced: the places that are asked about, and the phase; ``None``: so many whole generations."""
+    """What is to be traced: the places that are asked about, and the phase; ``None``: a whole generation.
+
+    Where there are no places, it is asked what stayed, wherever that lies.
+    """
 
     places: dict[int, fmt.Place]
     libraries: bool
     phase: str | None
-    turns: int
     waited: int = 0
 
 
@@ -86,8 +98,10 @@ class LineTracer:
         self._known: set[int] = set()
         self._untold: list[tuple[str | None, list[fmt.Site], int]] = []  # phase, lines, and generation
         self._times = EXPECTED_TIMES  # as long as usual
-        self._n_turns = self._n_waits = self._next_at = 0
-        self._began_ns = self._began_cpu_ns = self._took_ns = self._n_traced = 0  # of what is traced
+        self._n_turns = self._n_anywhere = self._next_at = 0
+        self._wait_until: int | None = None  # the generation until which it may be seen where what grows is born
+        self._left = 0  # generations until it is looked again for what was traced
+        self._began_ns = self._began_cpu_ns = self._took_ns = 0  # of what is traced
         self._turn_began_ns = self._turn_began_cpu = 0
         self._turn_ns = self._turn_cpu_ns = 0  # what a generation takes
         self._native = NativeLines(
@@ -96,9 +110,9 @@ class LineTracer:
         )  # fmt: skip
 
     @property
-    def traces_generations(self) -> bool:
-        """Whether whole generations are being traced."""
-        return self._tracer is not None and self._plan is not None and self._plan.phase is None
+    def is_tracing(self) -> bool:
+        """Whether traces are kept of what was allocated: counters show what the tracer takes, too."""
+        return self._tracer is not None and self._is_ours
 
     # --- boundaries -------------------------------------------------------------------------------------------------
 
@@ -120,20 +134,22 @@ class LineTracer:
 
     def leave(self) -> None:
         """The phase ends, and what it has made is looked at while the traces are there."""
-        if self._tracer is not None:
-            without_collections(self._finish)
+        if self._tracer is not None and not self._left:
+            without_collections(self._end_traced)
         elif self._plan is None:
             self._native.leave()
 
     def end(self) -> None:
         """The generation ends."""
         self._native.end()
-        if self._tracer is not None and self._plan is not None and self._plan.turns > 1:
-            self._plan.turns -= 1
-        elif self._tracer is not None:
-            without_collections(self._finish)
-        else:
+        if self._tracer is None:
             self._take_turn()
+        elif not self._left:
+            without_collections(self._end_traced)
+        else:
+            self._left -= 1
+            if not self._left:
+                without_collections(self._look_again)
         if self._plan is not None:
             self._plan.waited += 1
             if self._plan.waited > _PATIENCE:  # the phase has not come: what is made elsewhere may be what stays
@@ -150,7 +166,7 @@ class LineTracer:
     def stop(self) -> None:
         """Trace no more, whatever was begun: the recording ends, or goes on in a forked child."""
         self._native.stop()
-        tracer, self._tracer, self._plan = self._tracer, None, None
+        tracer, self._tracer, self._plan, self._left = self._tracer, None, None, 0
         if tracer is not None and self._is_ours:
             stop_tracing(tracer)
         self._spares, self._untold = [], []
@@ -164,44 +180,69 @@ class LineTracer:
         if self._tracer is not None:  # another thread was faster: no call lies between this and the next line
             return
         self._tracer = tracer
-        self._is_ours, self._n_traced = not tracer.is_tracing(), plan.turns
+        self._is_ours = not tracer.is_tracing()
         self._began_ns, self._took_ns = self._budget.clock(), self._budget.took_ns
         self._began_cpu_ns = self._budget.cpu_clock()
         if self._is_ours:
             self._spares = spare_numbers()
             start_tracing(tracer)
 
-    def _finish(self) -> None:
-        """Look up what lies at the places while the traces are there, and trace no more."""
+    def _end_traced(self) -> None:
+        """What is traced ends: look up what lies at the places, and look again later for what does not yet."""
         tracer, plan = self._tracer, self._plan
         if tracer is None or plan is None:
             return
+        slowed_ns, usual_ns = self._slowed_ns(plan)
+        pause_tracing()
+        if plan.places:
+            self._look(tracer, plan)
+        self._charge(plan, slowed_ns, usual_ns)
+        plan.places = {place: row for place, row in plan.places.items() if place not in self._known}
+        self._left = 0 if self._plan is None else _STAYS
+
+    def _look_again(self) -> None:
+        """Look for what was made some generations before."""
+        tracer, plan = self._tracer, self._plan
+        if tracer is not None and plan is not None:
+            self._look(tracer, plan, is_last=True)
+
+    def _look(self, tracer: Tracer, plan: _Plan, *, is_last: bool = False) -> None:
+        """Look up what was traced, at the places or wherever it lies; at the last look, or if all is known, end it."""
+        job, limit_s = JOB if plan.places else ANYWHERE, self._pause_s(_ASKING)
+        # What is made here is traced by a tracer that does not pause: it stops as soon as it can.
+        done = self.stop if is_last else pause_tracing
+        made: list[Made] | None = None
+        try:
+            with self._budget.spending(job):
+                if plan.places:
+                    made = made_at(tracer, plan.places, libraries=plan.libraries, limit_s=limit_s, done=done)
+                else:
+                    made = made_and_there(tracer, limit_s=limit_s, done=done)
+            heaviest = {place: _heaviest(row) for place, row in plan.places.items()}
+            self._known.update(one.place for one in made if one.file and one.type_name == heaviest.get(one.place))
+        finally:
+            self._turn_began_ns = 0
+            if is_last or made is None or (plan.places and plan.places.keys() <= self._known):
+                self.stop()
+        rows = [
+            fmt.Site(
+                plan.places[one.place].steps if plan.places else [STAYED],
+                one.type_name, one.file, one.line, one.n_objects, one.n_bytes,
+            )
+            for one in made
+        ]  # fmt: skip
+        self._untold.append((plan.phase, rows, self._recorder.generation))
+        self._n_anywhere += bool(rows) and not plan.places
+
+    def _slowed_ns(self, plan: _Plan) -> tuple[int, int]:
+        """How much longer it took than it usually does, our own looks left out; and what it usually takes."""
         looks_ns = self._budget.took_ns - self._took_ns
         ns, cpu_ns = self._budget.clock() - self._began_ns, self._budget.cpu_clock() - self._began_cpu_ns
         if plan.phase is None and self._turn_cpu_ns:
-            usual_ns = self._n_traced * self._turn_cpu_ns
-            slowed_ns = cpu_ns - usual_ns - looks_ns
-        else:
-            # On a busy machine the phase may have waited for a processor: it was slowed by no more than it computed.
-            usual_ns = self._n_traced * self._usual_ns(plan.phase)
-            slowed_ns = min(ns - usual_ns, cpu_ns) - looks_ns
-        try:
-            with self._budget.spending(JOB):
-                # What is made here is traced, which takes three times as long: it stops as soon as it can.
-                made = made_at(
-                    tracer, plan.places, libraries=plan.libraries, limit_s=self._pause_s(_ASKING),
-                    done=self.stop,
-                )  # fmt: skip
-        finally:
-            self._turn_began_ns = 0
-            self.stop()
-        self._charge(plan, slowed_ns, usual_ns)
-        rows = [
-            fmt.Site(plan.places[one.place].steps, one.type_name, one.file, one.line, one.n_objects, one.n_bytes)
-            for one in made
-        ]
-        self._untold.append((plan.phase, rows, self._recorder.generation))
-        self._known.update(one.place for one in made if one.file and one.type_name == _heaviest(plan.places[one.place]))
+            return cpu_ns - self._turn_cpu_ns - looks_ns, self._turn_cpu_ns
+        # On a busy machine the phase may have waited for a processor: it was slowed by no more than it computed.
+        usual_ns = self._usual_ns(plan.phase)
+        return min(ns - usual_ns, cpu_ns) - looks_ns, usual_ns
 
     def tell(self, until: float = math.inf) -> None:
         """Record what was made in generations before one, with the names of functions: the program has run since."""
@@ -245,7 +286,7 @@ class LineTracer:
         if usual_ns and slowed_ns > max(_LEAST_SLOWED_NS, (_SLOWER - 1) * usual_ns):
             where = f"phase {plan.phase}" if plan.phase else "the generation"
             times = 1 + slowed_ns / usual_ns
-            self._times = max(self._times, times)
+            self._times = max(self._times, times - _LEAST_SLOWED_NS / usual_ns)
             self._recorder.note(f"{where} took {times:.1f} times as long once, to trace which lines allocate")
 
     # --- what is worth it -------------------------------------------------------------------------------------------
@@ -259,30 +300,29 @@ class LineTracer:
         if is_busy or self._n_turns >= _MOST_TURNS or generation < self._next_at:
             return
         wanted = self._unknown()
-        if not wanted or not self._is_suspected():
+        if self._n_anywhere < _MOST_ANYWHERE and self._places.sees_nothing and tracing() is not None:
+            wanted = {}
+        elif not wanted:
             return
-        plan = self._next_plan(wanted)
+        plan = self._next_plan(wanted, generation) if self._is_suspected() else None
         if plan is None or not self._admits(plan):
             return
-        for place in wanted:
+        for place in plan.places:
             self._tried.setdefault(place, []).append(plan.phase)
         self._plan = plan
         self._n_turns += 1
         self._next_at = generation + _BETWEEN
 
-    def _next_plan(self, wanted: dict[int, fmt.Place]) -> _Plan | None:
-        """Say what to trace for some places; ``None`` while it may still be seen in which phase it comes."""
+    def _next_plan(self, wanted: dict[int, fmt.Place], generation: int) -> _Plan | None:
+        """Say what to trace for some places, or wherever it lies; ``None`` while its phase may still be seen."""
         phase, is_sure = (None, True) if _is_dropped(wanted.values()) else self._guilty(wanted.values())
-        if not is_sure and self._n_waits < _WAITS:
-            self._n_waits += 1
+        if self._wait_until is None:
+            self._wait_until = generation + _WAITS
+        if not is_sure and generation < self._wait_until:
             return None
-        turns = 1
-        if phase is not None and all(phase in self._tried.get(place, ()) for place in wanted):
-            # Made there for certain, and put where it stays later; else it may be made in another phase.
-            phase, turns = None, 2 if is_sure else 1
-        if phase is None and any(None in self._tried.get(place, ()) for place in wanted):
-            turns = 2
-        return _Plan(wanted, self._places.grown_libraries, phase, turns)
+        if phase is not None and wanted and all(phase in self._tried.get(place, ()) for place in wanted):
+            phase = None  # it may be made in another one
+        return _Plan(wanted, self._places.grown_libraries, phase)
 
     def _unknown(self) -> dict[int, fmt.Place]:
         """Return the places that brought most, of which no line is known."""
@@ -314,9 +354,12 @@ class LineTracer:
 
     def _admits(self, plan: _Plan) -> bool:
         """Whether the budget has room for what the phase is expected to take longer, and for the look."""
-        look_ns = self._places.look_ns(libraries=plan.libraries)
-        usual_ns = plan.turns * min(self._usual_ns(plan.phase), self._turn_cpu_ns or self._turn_ns)
-        return self._budget.admits_tracing(JOB, look_ns, usual_ns, self._times)
+        if plan.places:
+            look_ns, job = self._places.look_ns(libraries=plan.libraries), JOB
+        else:
+            look_ns, job = self._budget.estimate_ns(ANYWHERE, _ANYWHERE_NS), ANYWHERE
+        usual_ns = min(self._usual_ns(plan.phase), self._turn_cpu_ns or self._turn_ns)
+        return self._budget.admits_tracing(job, look_ns, usual_ns, self._times)
 
     def _usual_ns(self, phase: str | None) -> int:
         """What a visit of a phase, or a generation, takes on average; 0 if that is not known."""

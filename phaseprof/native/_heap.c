@@ -4440,6 +4440,66 @@ heap_pick(PyObject *self, PyObject *args)
     return answer;
 }
 
+PyDoc_STRVAR(tracked_at_doc, "tracked_at(addresses)\n--\n\n"
+                             "Return the tracked objects that lie at some addresses, packed; no tuple that is not filled.");
+
+typedef struct {
+    Set addresses;
+    const PyObject *own;
+} Places;
+
+static int
+is_at(const void *arg, PyObject *object)
+{
+    const Places *places = arg;
+    return set_has(&places->addresses, (uintptr_t)object) && object != places->own && !is_unfinished(object);
+}
+
+/* Return 0, or -1 where there is no memory. */
+static int
+choose_at(Generation *generations, const Places *places, Objects *found)
+{
+    for (int i = N_GENERATIONS - 1; i >= 0; i--) {
+        if (choose(&generations[i], is_at, places, found) < 0) {
+            return -1;
+        }
+    }
+    Generation *frozen = find_frozen(generations);
+    return frozen == NULL ? 0 : choose(frozen, is_at, places, found);
+}
+
+static PyObject *
+heap_tracked_at(PyObject *self, PyObject *args)
+{
+    Py_buffer addresses;
+    PyObject *answer = NULL;
+    Generation *generations;
+    Places places = {.own = args};
+    Objects found = {0};
+    if (!PyArg_ParseTuple(args, "y*", &addresses)) {
+        return NULL;
+    }
+    int failed = set_make(&places.addresses) < 0;
+    for (Py_ssize_t i = 0; i < addresses.len / (Py_ssize_t)sizeof(uintptr_t) && !failed; i++) {
+        failed = set_add(&places.addresses, ((const uintptr_t *)addresses.buf)[i]) < 0;
+    }
+    PyBuffer_Release(&addresses);
+    int is_collecting = PyGC_Disable();
+    if (failed || (find_generations(&generations) == 0 && choose_at(generations, &places, &found) < 0)) {
+        PyErr_NoMemory();
+    }
+    else if (!PyErr_Occurred()) {
+        take_objects(&found);
+        answer = list_objects(&found);
+    }
+    if (is_collecting) {
+        PyGC_Enable();
+    }
+    set_free(&places.addresses);
+    FREE_ROOM(found.objects, found.room);
+    return answer;
+}
+
 PyDoc_STRVAR(referrers_doc, "referrers(targets)\n--\n\n"
                             "Return the tracked objects that refer to one of a tuple's items, young ones first; neither the\n"
                             "tuple itself nor one that is not filled.");
@@ -4902,6 +4962,7 @@ static PyMethodDef methods[] = {
     {"look", heap_look, METH_VARARGS, look_doc},
     {"own", heap_own, METH_VARARGS, own_doc},
     {"pick", heap_pick, METH_VARARGS, pick_doc},
+    {"tracked_at", heap_tracked_at, METH_VARARGS, tracked_at_doc},
     {"referrers", heap_referrers, METH_O, referrers_doc},
     {"holders", heap_holders, METH_VARARGS, holders_doc},
     {"hidden_parents", heap_hidden_parents, METH_VARARGS, hidden_parents_doc},
@@ -4909,7 +4970,7 @@ static PyMethodDef methods[] = {
 };
 
 /* To be raised, here and in extension.py, with each change of what a function takes or returns. */
-#define INTERFACE 11
+#define INTERFACE 12
 
 static int
 fill_module(PyObject *module)

@@ -53,6 +53,7 @@ static Domain domains[] = {{.name = PYMEM_DOMAIN_MEM}, {.name = PYMEM_DOMAIN_OBJ
 static Traced *traced; /* NULL while nothing is traced */
 static uint32_t n_traced;
 static Size sizes[N_SIZES];
+static int is_paused; /* what is traced stays known, and nothing more is traced */
 static uint64_t random_state;
 static PyInterpreterState *interpreter; /* one that has a lock of its own has its own blocks, and is not traced */
 
@@ -94,6 +95,9 @@ current_interpreter(void)
 static uint32_t
 weight_of_next(size_t bytes)
 {
+    if (is_paused) {
+        return 0;
+    }
     Size *size = &sizes[number_of_size(bytes)];
     if (size->left) {
         size->left--;
@@ -299,6 +303,7 @@ tracing_start(PyObject *self, PyObject *args)
         unmap_places();
         return NULL;
     }
+    is_paused = 0;
     n_traced = 0;
     memset(sizes, 0, sizeof sizes);
     random_state = (uint64_t)(uintptr_t)places ^ UINT64_C(0x2545F4914F6CDD1D);
@@ -322,6 +327,31 @@ tracing_end(PyObject *self, PyObject *unused)
         unmap_places();
     }
     Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(pause_doc, "pause()\n--\n\nTrace nothing more; of what was traced it stays known whether it is there.");
+
+static PyObject *
+tracing_pause(PyObject *self, PyObject *unused)
+{
+    is_paused = 1;
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(blocks_doc, "blocks()\n--\n\nReturn where the blocks lie that were traced and are still there, as uint64.");
+
+static PyObject *
+tracing_blocks(PyObject *self, PyObject *unused)
+{
+    is_paused = 1; /* the answer would be one of them */
+    PyObject *answer = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(n_traced * sizeof(uint64_t)));
+    uint64_t *at = answer == NULL ? NULL : (uint64_t *)(void *)PyBytes_AS_STRING(answer);
+    for (uint32_t i = 0; at != NULL && traced != NULL && i < N_PLACES; i++) {
+        if (traced[i].weight) {
+            *at++ = traced[i].block;
+        }
+    }
+    return answer;
 }
 
 /* Return where the block begins in which an object lies: after it come what the collector keeps, and pointers to its
@@ -351,21 +381,74 @@ trace_of(PyObject *read, PyObject *object)
     return PyObject_CallOneArg(read, object);
 }
 
+/* The beginning of the standard library's array, which has eight words and had them in every version. */
+typedef struct {
+    PyVarObject head;
+    void *items;
+} ArrayBeginning;
+#define ARRAY_SIZE ((Py_ssize_t)(8 * sizeof(void *)))
+
+/* Return the block in which a list, a bytearray or an array of the standard library keeps its items, 0 for others. */
+static uintptr_t
+buffer_of(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    if (PyList_CheckExact(object)) {
+        return (uintptr_t)((PyListObject *)object)->ob_item;
+    }
+    if (PyByteArray_CheckExact(object)) {
+        return (uintptr_t)((PyByteArrayObject *)object)->ob_bytes;
+    }
+    if (type->tp_basicsize == ARRAY_SIZE && !strcmp(type->tp_name, "array.array")) {
+        return (uintptr_t)((ArrayBeginning *)object)->items;
+    }
+    return 0;
+}
+
+#if PY_VERSION_HEX >= 0x030D0000 && PY_VERSION_HEX < 0x030E0000 /* exported, in a header of the interpreter's own */
+extern PyObject *_PyTraceMalloc_GetTraceback(unsigned int domain, uintptr_t block);
+#endif
+
+static PyObject *
+trace_of_block(uintptr_t block)
+{
+#if PY_VERSION_HEX < 0x030E0000
+    if (block) {
+        return _PyTraceMalloc_GetTraceback(0, block);
+    }
+#endif
+    Py_RETURN_NONE;
+}
+
+/* Return what is known of an object, or of the buffer in which it keeps its items, and how many it stands for. */
+static PyObject *
+trace_with_weight(PyObject *read, PyObject *object, int of_buffer, uint64_t *weight)
+{
+    uintptr_t block = of_buffer ? buffer_of(object) : block_of(object);
+    PyObject *trace = of_buffer ? trace_of_block(block) : trace_of(read, object);
+    *weight = traced == NULL ? 0 : find(block)->weight;
+    *weight += !*weight;
+    return trace;
+}
+
+typedef struct {
+    PyObject *read, *objects;
+    int of_buffers;
+} Asking;
+
 static int
-read_traces(PyObject *read, PyObject *objects, const int64_t *asked, Py_ssize_t n, PyObject *traces, uint64_t *weights)
+read_traces(const Asking *asking, const int64_t *asked, Py_ssize_t n, PyObject *traces, uint64_t *weights)
 {
     for (Py_ssize_t i = 0; i < n; i++) {
-        if (asked[i] < 0 || asked[i] >= PyList_GET_SIZE(objects)) {
+        if (asked[i] < 0 || asked[i] >= PyList_GET_SIZE(asking->objects)) {
             PyErr_SetString(PyExc_IndexError, "no such object");
             return -1;
         }
-        PyObject *object = PyList_GET_ITEM(objects, (Py_ssize_t)asked[i]);
-        PyObject *trace = trace_of(read, object);
+        PyObject *object = PyList_GET_ITEM(asking->objects, (Py_ssize_t)asked[i]);
+        PyObject *trace = trace_with_weight(asking->read, object, asking->of_buffers, &weights[i]);
         if (trace == NULL) {
             return -1;
         }
-        uint64_t weight = traced == NULL ? 0 : find(block_of(object))->weight;
-        weights[i] = weight ? weight : 1;
         int failed = PyList_Append(traces, trace);
         Py_DECREF(trace);
         if (failed) {
@@ -376,18 +459,19 @@ read_traces(PyObject *read, PyObject *objects, const int64_t *asked, Py_ssize_t 
 }
 
 PyDoc_STRVAR(traces_doc,
-             "traces(read, objects, positions)\n--\n\n"
+             "traces(read, objects, positions, of_buffers)\n--\n\n"
              "Return what tracemalloc knows of some objects of a list, None where it knows nothing, and for how many\n"
              "objects each stands, as uint64.\n\n"
-             "read: its function for one object.  positions: int64, in the list.  What is made here is not traced itself,\n"
-             "unless somebody else's allocators are in use; no other thread and no collection may run meanwhile.");
+             "read: its function for one object.  positions: int64, in the list.  of_buffers: of the blocks in which they\n"
+             "keep their items.  What is made here is not traced itself, unless somebody else's allocators are in use; no\n"
+             "other thread and no collection may run meanwhile.");
 
 static PyObject *
 tracing_traces(PyObject *self, PyObject *args)
 {
-    PyObject *read, *objects;
+    Asking asking;
     Py_buffer positions;
-    if (!PyArg_ParseTuple(args, "OO!y*", &read, &PyList_Type, &objects, &positions)) {
+    if (!PyArg_ParseTuple(args, "OO!y*p", &asking.read, &PyList_Type, &asking.objects, &positions, &asking.of_buffers)) {
         return NULL;
     }
     int is_ours = are_ours_in_use();
@@ -398,7 +482,7 @@ tracing_traces(PyObject *self, PyObject *args)
     PyObject *traces = PyList_New(0), *answer = NULL;
     PyObject *weights = PyBytes_FromStringAndSize(NULL, n * (Py_ssize_t)sizeof(uint64_t));
     if (traces != NULL && weights != NULL &&
-        read_traces(read, objects, positions.buf, n, traces, (uint64_t *)(void *)PyBytes_AS_STRING(weights)) == 0) {
+        read_traces(&asking, positions.buf, n, traces, (uint64_t *)(void *)PyBytes_AS_STRING(weights)) == 0) {
         answer = PyTuple_Pack(2, traces, weights);
     }
     Py_XDECREF(traces);
@@ -413,12 +497,14 @@ tracing_traces(PyObject *self, PyObject *args)
 static PyMethodDef methods[] = {
     {"start", tracing_start, METH_VARARGS, start_doc},
     {"end", tracing_end, METH_NOARGS, end_doc},
+    {"pause", tracing_pause, METH_NOARGS, pause_doc},
+    {"blocks", tracing_blocks, METH_NOARGS, blocks_doc},
     {"traces", tracing_traces, METH_VARARGS, traces_doc},
     {NULL, NULL, 0, NULL},
 };
 
 /* To be raised, here and in extension.py, with each change of what a function takes or returns. */
-#define INTERFACE 1
+#define INTERFACE 2
 
 static int
 fill_module(PyObject *module)

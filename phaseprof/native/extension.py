@@ -33,9 +33,9 @@ __all__ = [
 # What the walks must know of containers that the C interface has no names for.
 CONTAINERS = (deque, OrderedDict, defaultdict)
 # That of _heap.c; one that was built from other sources takes and returns other things.
-INTERFACE = 11
+INTERFACE = 12
 # Those of the small modules beside it.
-INTERFACES = {"_sampling": 1, "_points": 1, "_tracing": 1}
+INTERFACES = {"_sampling": 1, "_points": 1, "_tracing": 2}
 
 _in_python = False
 
@@ -53,6 +53,7 @@ class Extension(Protocol):
     look: Callable[..., tuple[object, ...]]
     own: Callable[[list[object], tuple[type, ...], int, int], tuple[bytes, tuple[int, ...]]]
     pick: Callable[[tuple[type, ...], int, int], list[object]]
+    tracked_at: Callable[[bytes], list[object]]
     referrers: Callable[[tuple[object, ...]], list[object]]
     holders: Callable[[bytes], list[tuple[int, type, int]]]
     hidden_parents: Callable[[bytes, tuple[type, ...]], list[tuple[object, object]]]
@@ -78,7 +79,9 @@ class Tracing(Protocol):
 
     start: Callable[[Callable[[int], object], int], object]
     end: Callable[[], None]
-    traces: Callable[[Callable[[object], object], list[object], bytes], tuple[list[object], bytes]]
+    pause: Callable[[], None]
+    blocks: Callable[[], bytes]
+    traces: Callable[[Callable[[object], object], list[object], bytes, bool], tuple[list[object], bytes]]
 
 
 class _Found(NamedTuple):

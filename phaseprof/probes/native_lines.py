@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from phaseprof.probes.sites import is_programs
+from phaseprof.probes.sites import is_ours, is_programs
 from phaseprof.probes.typeinfo import loaded_module
 
 # Frames of a stack that are searched for the program's own.
@@ -94,6 +94,8 @@ class NativeTrace:
         sums: dict[tuple[str, int, str, str], list[int]] = {}
         for record in reader.get_leaked_allocation_records(merge_threads=True):
             stack = record.stack_trace(_MOST_FRAMES)
+            if is_ours(stack[0][1] if stack else ""):
+                continue
             own = next(((file, line, function) for function, file, line in stack if is_programs(file)), ("", 0, ""))
             native = record.native_stack_trace(1) if self._stacks else ()
             there = sums.setdefault((*own, native[0][0] if native else ""), [0, 0])

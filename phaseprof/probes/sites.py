@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 import numpy as np
 
 from phaseprof.interrupts import raise_the_programs
-from phaseprof.native.extension import tracing
+from phaseprof.native.extension import extension, tracing
 from phaseprof.native.kinds import Kinds
 from phaseprof.native.places import members
 from phaseprof.probes import tensors
@@ -33,7 +33,11 @@ __all__ = [
     "Tracer",
     "find_tracer",
     "functions_around",
+    "is_ours",
+    "is_programs",
+    "made_and_there",
     "made_at",
+    "pause_tracing",
     "spare_numbers",
     "start_tracing",
     "stop_tracing",
@@ -59,6 +63,9 @@ _KEPT_FREE = 100
 _MISPLACED = sys.version_info[:2] == (3, 11)
 _HAS_DICT, _BEFORE = 1 << 4, 16 + 2 * 8
 
+# What lies before an object that the collector tracks: its links, and from 3.11 on two pointers of some types.
+_BEFORE_TRACKED = (16, 32)
+
 # Of the objects at one place, so many are asked at a time, spread over all, until so many were traced; where there are
 # several types, a part of that of each, but no fewer than the last.
 _AT_ONCE, _ENOUGH, _LEAST = 1024, 512, 32
@@ -66,7 +73,7 @@ _MOST_TYPES = 16  # those that are met after so many others are asked together
 _GOLDEN = 2_654_435_761  # a prime, so that steps of it come to each object of a place once
 
 _Frames = tuple[tuple[str, int], ...]
-_Reader = Callable[["NDArray[np.int64]"], "tuple[list[_Frames | None], NDArray[np.uint64]]"]
+_Reader = Callable[["NDArray[np.int64]", bool], "tuple[list[_Frames | None], NDArray[np.uint64]]"]
 
 
 class Tracer(Protocol):
@@ -204,6 +211,42 @@ def made_at(
         found.clear()
 
 
+def pause_tracing() -> None:
+    """Trace nothing more, with the extension: of what was traced it stays known whether it is there."""
+    native = tracing()
+    if native is not None:
+        native.pause()
+
+
+@uninterrupted
+def made_and_there(tracer: Tracer, *, limit_s: float | None = None, done: Callable[[], object] = int) -> list[Made]:
+    """Return which lines have made what was traced, is still there and is tracked by the collector; the heaviest first.
+
+    Args:
+        tracer: of ``find_tracer``; the extension has begun and paused it.
+        limit_s: ask no more objects after this many seconds of the thread's processor time; of each type some are.
+        done: called when all were asked.
+
+    Nothing is found without the extension.  Cost: 5 ns for each object that the collector tracks, 5 µs each for 512
+    of those that are found.
+    """
+    native, heap = tracing(), extension()
+    if native is None or heap is None:
+        return []
+    until = math.inf if limit_s is None else time.thread_time() + limit_s
+    blocks = np.frombuffer(native.blocks(), np.uint64)
+    found = heap.tracked_at(np.concatenate([blocks + np.uint64(before) for before in _BEFORE_TRACKED]).tobytes())
+    try:
+        read = partial(_traces, tracer, found)
+        groups = _by_type(_type_addresses(found), np.arange(len(found)))
+        enough = max(_LEAST, _ENOUGH // max(1, len(groups)))
+        asked = [_ask(read, group, 0, 1.0, enough, until) for group in groups]
+        done()
+        return _sums(found, asked)
+    finally:
+        found.clear()
+
+
 class _Asked(NamedTuple):
     """Which objects of one type at one place were asked, by position, the trace of each, and how many it stands for."""
 
@@ -239,31 +282,40 @@ def _by_type(types: NDArray[np.int64], there: NDArray[np.int64]) -> list[NDArray
 def _ask(
     read: _Reader, there: NDArray[np.int64], place: int, stands_for: float, enough: int, until: float
 ) -> _Asked:
-    """Ask objects at one place for their traces, until enough were traced, all are asked, or the time has come."""
+    """Ask objects at one place for their traces, until enough were traced, all are asked, or the time has come.
+
+    Of those that were all made before, what they keep their items in is asked for, which is made anew to enlarge it.
+    """
     # Steps by the golden ratio meet no rhythm of what lies there; numpy would import its own for chance.
     order = there[np.arange(len(there)) * _GOLDEN % max(1, len(there))]
     traces: list[_Frames | None] = []
     weights: list[NDArray[np.uint64]] = [np.ones(0, np.uint64)]
     n_traced = 0
     while len(traces) < len(order) and n_traced < enough and (not traces or time.thread_time() < until):
-        new, of_new = read(order[len(traces) : len(traces) + _AT_ONCE * enough // _ENOUGH])
+        new, of_new = read(order[len(traces) : len(traces) + _AT_ONCE * enough // _ENOUGH], False)
         n_traced += len(new) - new.count(None)
         traces += new
         weights.append(of_new)
+    if not n_traced:
+        traces, of_buffers = read(order[:_AT_ONCE], True)
+        weights = [of_buffers]
     stand_for = stands_for * len(there) / max(1, len(traces)) * np.concatenate(weights).astype(np.float64)
     return _Asked(place, order[: len(traces)], traces, stand_for)
 
 
 def _traces(
-    tracer: Tracer, found: list[object], positions: NDArray[np.int64]
+    tracer: Tracer, found: list[object], positions: NDArray[np.int64], of_buffers: bool
 ) -> tuple[list[_Frames | None], NDArray[np.uint64]]:
-    """Return the traces of some objects, and for how many each stands; in C what is made for that is not traced."""
+    """Return the traces of some objects, or of their buffers, and for how many each stands.
+
+    In C what is made for that is not traced; in Python nothing is known of buffers.
+    """
     native = tracing()
     read = tracer._get_object_traceback
     if native is not None:
-        traces, weights = native.traces(read, found, positions.tobytes())
+        traces, weights = native.traces(read, found, positions.tobytes(), of_buffers)
         return cast("list[_Frames | None]", traces), np.frombuffer(weights, np.uint64)
-    objects = [found[at] for at in positions.tolist()]
+    objects = [] if of_buffers else [found[at] for at in positions.tolist()]
     return _traces_in_python(read, objects), np.ones(len(objects), np.uint64)
 
 
@@ -293,7 +345,7 @@ def _sums(found: Sequence[object], asked: Iterable[_Asked]) -> list[Made]:
             nodes = node_frames(there)
             for n, (obj, trace, stands_for) in enumerate(zip(there, one.traces, one.stand_for.tolist(), strict=True)):
                 frames = nodes.get(n) if trace is None else trace
-                if frames is not None and not _is_ours(frames):
+                if frames is not None and not (frames and is_ours(frames[0][0])):
                     objects.append(obj)
                     makers.append((one.place, stands_for, *own_frame(frames)))
             there.clear()
@@ -319,9 +371,9 @@ def _own_bytes(objects: Sequence[object], kinds: Kinds) -> list[int]:
     return sizes
 
 
-def _is_ours(frames: _Frames) -> bool:
-    """Whether our own code made it, as records of what was traced."""
-    return bool(frames) and frames[0][0].startswith(_OURS) and not frames[0][0].startswith(_DEMO)
+def is_ours(file: str) -> bool:
+    """Whether code of a file is our own: what it makes, such as records of what was traced, is nobody else's."""
+    return file.startswith(_OURS) and not file.startswith(_DEMO)
 
 
 def _own_frame(frames: Iterable[tuple[str, int]]) -> tuple[str, int]:
@@ -336,7 +388,7 @@ def is_programs(file: str) -> bool:
         return file.startswith(_CELL)
     if is_installed_file(file):
         return False
-    return file.startswith(_DEMO) or not file.startswith((_OURS, *_stdlib()))
+    return not is_ours(file) and (file.startswith(_DEMO) or not file.startswith(_stdlib()))
 
 
 @cache

@@ -20,7 +20,7 @@ SECOND, READING_NS = 10**9, 100_000
 class NoLines:
     """Nothing is traced."""
 
-    traces_generations = False
+    is_tracing = False
 
     def begin(self) -> None: ...
 

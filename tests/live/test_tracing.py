@@ -159,7 +159,7 @@ def test_a_phase_that_does_not_come_in_each_generation(tmp_path: Path) -> None:
 
 
 def test_what_the_tracer_keeps_is_not_taken_for_the_programs(tmp_path: Path) -> None:
-    """A generation is traced as a whole; through it counters are not followed from phase to phase."""
+    """While something is traced, or kept to be looked for, counters are not followed from phase to phase."""
     found = run(tmp_path, """
         births = profiler._session.inspector.escalation
         seen = []
@@ -268,7 +268,7 @@ def test_where_it_would_not_be_safe_it_is_left_out_and_said(tmp_path: Path) -> N
 class Grown(PlaceWatch):
     """One place that has grown, which one look of a millisecond reads."""
 
-    leaves_unexplained, rises = False, True
+    leaves_unexplained, sees_nothing, rises = False, False, True
 
     def __init__(self) -> None:
         self.grown = {7: fmt.Place(["module m.kept (list, 9)"], "list", 1, 1 << 20, 0, [("Episode", 9, 1 << 20)], [])}
@@ -297,10 +297,10 @@ def tracer_of(
     return LineTracer(recorder, budget, Grown(), lambda: is_suspected), recorder, budget
 
 
-def pass_generations(tracer: LineTracer, clock: Clock, seconds: float, n: int) -> list[int]:
+def pass_generations(tracer: LineTracer, clock: Clock, seconds: float, n: int, first: int = 0) -> list[int]:
     """Let generations pass; return those in which something was traced."""
     found = []
-    for g in range(n):
+    for g in range(first, first + n):
         tracer.begin()
         clock.wait(seconds)
         if _tracemalloc.is_tracing():
@@ -334,7 +334,8 @@ def test_a_generation_is_traced_when_the_budget_has_room_for_it(looked_up: list[
     # A second must be earned at a fiftieth of the time: of the first half minute half of that, then four fifths.
     assert traced
     assert 135 <= traced[0] <= 150
-    assert len(looked_up) == len(traced) <= 4
+    # What is not there at once is looked for again two generations later.
+    assert len(looked_up) / 2 == len(traced) / 3 <= 3
 
 
 def test_what_would_take_all_that_is_earned_is_left_out_and_counted(looked_up: list[object]) -> None:
@@ -365,25 +366,29 @@ def test_what_it_took_longer_is_charged_and_said(looked_up: list[object]) -> Non
     assert budget.spent_ns["tracing"] == pytest.approx(0.25e9)
     recorder.fold()
     assert recorder.model.notes == ["the generation took 3.5 times as long once, to trace which lines allocate"]
+    tracer.stop()
 
 
 def test_what_was_slow_must_earn_as_much_again(looked_up: list[object]) -> None:
     clock = Clock()
     tracer, _, budget = tracer_of(clock, 0.5)
-    while not _tracemalloc.is_tracing():
-        pass_generations(tracer, clock, 0.1, 1)
+    for g in range(100):
         tracer.begin()
+        if _tracemalloc.is_tracing():
+            break
+        pass_generations(tracer, clock, 0.1, 1, g)
     clock.wait(1.1)
     tracer.end()
     tracer.at_generation_end(0)
+    pass_generations(tracer, clock, 0.0, 2)  # until it is looked once more
     debt = budget.room_ns()
 
     traced = pass_generations(tracer, clock, 0.1, 250)
 
-    # Two generations, eleven times as long: two seconds more, where half of a half of the time is earned.
+    # A generation, eleven times as long: a second more, where half of a half of the time is earned.
     assert debt < 0
     assert traced
-    assert 0.1 * traced[0] >= (2.0 - debt / 1e9) / 0.25 - 0.2
+    assert 0.1 * traced[0] >= (1.0 - debt / 1e9) / 0.25 - 0.2
 
 
 def test_what_waited_for_a_processor_was_not_slowed_by_tracing(looked_up: list[object]) -> None:
@@ -400,3 +405,4 @@ def test_what_waited_for_a_processor_was_not_slowed_by_tracing(looked_up: list[o
     assert budget.spent_ns["tracing"] == pytest.approx(0.015e9)
     recorder.fold()
     assert recorder.model.notes == []
+    tracer.stop()

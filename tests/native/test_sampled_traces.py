@@ -40,7 +40,7 @@ def native() -> Iterator[Tracing]:
 
 def ask(native: Tracing, objects: list[Any]) -> tuple[list[Any], np.ndarray]:
     read = _tracemalloc._get_object_traceback
-    traces, weights = native.traces(read, objects, np.arange(len(objects)).tobytes())
+    traces, weights = native.traces(read, objects, np.arange(len(objects)).tobytes(), False)
     return traces, np.frombuffer(weights, np.uint64)
 
 

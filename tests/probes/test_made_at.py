@@ -255,7 +255,7 @@ def test_what_is_made_to_ask_is_not_traced_and_what_comes_later_is(tracer: Trace
     made = [object() for _ in range(500)]
     positions = np.arange(500).tobytes()
 
-    traces, _ = native.traces(tracer._get_object_traceback, made, positions)
+    traces, _ = native.traces(tracer._get_object_traceback, made, positions, False)
     later = object()
 
     assert all(trace is not None and trace[0][0] == HERE for trace in traces)  # type: ignore[index]
@@ -270,7 +270,7 @@ def test_no_object_beyond_the_list_is_asked(position: int) -> None:
         pytest.skip("in Python the list itself says so")
 
     with pytest.raises(IndexError):
-        native.traces(id, [None], np.array([position]).tobytes())
+        native.traces(id, [None], np.array([position]).tobytes(), False)
 
 
 def test_tracing_may_end_when_all_were_asked(tracer: Tracer) -> None:
@@ -291,7 +291,7 @@ def test_at_each_place_some_are_asked_however_late_it_is(tracer: Tracer) -> None
     line = sys._getframe().f_lineno - 1
 
     found = made_at(tracer, list(table.roots), {"kept": KEPT}, limit_s=1.0)
-    nothing = lambda at: ([None] * len(at), np.ones(len(at), np.uint64))  # noqa: E731
+    nothing = lambda at, _: ([None] * len(at), np.ones(len(at), np.uint64))  # noqa: E731
     late = sites._ask(nothing, np.arange(5000), 1, 1.0, sites._ENOUGH, 0.0)
 
     assert {row.type_name: row.line for row in found}["list"] == line
