@@ -198,7 +198,8 @@ class LineTracer:
             self._look(tracer, plan)
         self._charge(plan, slowed_ns, usual_ns)
         plan.places = {place: row for place, row in plan.places.items() if place not in self._known}
-        self._left = 0 if self._plan is None else _STAYS
+        if self._plan is not None:
+            self._left = _STAYS + (plan.phase is not None)  # the end of this generation is one
 
     def _look_again(self) -> None:
         """Look for what was made some generations before."""

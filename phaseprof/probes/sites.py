@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import gc
 import math
 import sys
 import sysconfig
@@ -65,6 +66,9 @@ _HAS_DICT, _BEFORE = 1 << 4, 16 + 2 * 8
 
 # What lies before an object that the collector tracks: its links, and from 3.11 on two pointers of some types.
 _BEFORE_TRACKED = (16, 32)
+
+# Objects of which it is asked what lies in them.
+_MOST_BEHIND = 8192
 
 # Of the objects at one place, so many are asked at a time, spread over all, until so many were traced; where there are
 # several types, a part of that of each, but no fewer than the last.
@@ -220,7 +224,9 @@ def pause_tracing() -> None:
 
 @uninterrupted
 def made_and_there(tracer: Tracer, *, limit_s: float | None = None, done: Callable[[], object] = int) -> list[Made]:
-    """Return which lines have made what was traced, is still there and is tracked by the collector; the heaviest first.
+    """Return which lines have made what was traced and is still there; the heaviest first.
+
+    That is what the collector tracks, and what lies directly in that: arrays, numbers and texts.
 
     Args:
         tracer: of ``find_tracer``; the extension has begun and paused it.
@@ -237,6 +243,7 @@ def made_and_there(tracer: Tracer, *, limit_s: float | None = None, done: Callab
     blocks = np.frombuffer(native.blocks(), np.uint64)
     found = heap.tracked_at(np.concatenate([blocks + np.uint64(before) for before in _BEFORE_TRACKED]).tobytes())
     try:
+        found += _behind(found[:_MOST_BEHIND])
         read = partial(_traces, tracer, found)
         groups = _by_type(_type_addresses(found), np.arange(len(found)))
         enough = max(_LEAST, _ENOUGH // max(1, len(groups)))
@@ -245,6 +252,12 @@ def made_and_there(tracer: Tracer, *, limit_s: float | None = None, done: Callab
         return _sums(found, asked)
     finally:
         found.clear()
+
+
+def _behind(found: Sequence[object]) -> list[object]:
+    """Return what the collector does not track of what lies directly in some objects, each once."""
+    once = {id(obj): obj for obj in gc.get_referents(*found) if not gc.is_tracked(obj)}
+    return list(once.values())
 
 
 class _Asked(NamedTuple):

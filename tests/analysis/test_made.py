@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from phaseprof.analysis.made import with_sites
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import ProcessRun
-from phaseprof.records import Finding, Site
+from phaseprof.records import NATIVE_MEMORY, STAYED, Finding, Site
 from phaseprof.report.findings import build_findings, sites_text
 from phaseprof.report.text import Style
 
@@ -109,3 +110,21 @@ def test_text_and_json_name_the_lines() -> None:
     assert json.loads(json.dumps(found.to_dict()))["sites"][1] == {
         "file": "/src/train.py", "line": 9, "function": "f9", "share": 0.13,
     }  # fmt: skip
+
+
+def test_what_stayed_anywhere_tells_where_no_place_does_and_only_of_its_phase() -> None:
+    garbage = Finding("leak", "garbage", "collect", "Env", ())
+    stayed = [row("m.Env", 7, 300, steps=[STAYED]), row("m.Other", 9, 900, steps=[STAYED])]
+
+    assert lines(with_sites(recorded(stayed), garbage)) == [(7, 1.0)]
+    assert with_sites(recorded(stayed), replace(garbage, phase="learn")).sites == ()
+    assert lines(with_sites(recorded([row("m.Env", 3, 1)], stayed), LEAK)) == [(3, 1.0)]
+
+
+@pytest.mark.parametrize(("n_bytes", "expected"), [(199, []), (200, [(7, 1.0)])])
+def test_native_lines_must_come_to_a_good_part_of_the_growth(n_bytes: int, expected: list[tuple[int, float]]) -> None:
+    finding = Finding("leak", NATIVE_MEMORY, "collect", None, (), slope=1000.0)
+
+    found = with_sites(recorded([row("", 7, n_bytes, steps=[NATIVE_MEMORY])]), finding)
+
+    assert lines(found) == expected

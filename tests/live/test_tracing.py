@@ -262,6 +262,25 @@ def test_where_it_would_not_be_safe_it_is_left_out_and_said(tmp_path: Path) -> N
     assert "the lines that made what grows are not known: not here" in found["notes"]
 
 
+def test_what_waits_for_the_collector_has_a_line_where_no_walk_has_the_time(tmp_path: Path) -> None:
+    patched = "from phaseprof.live.placing import _Looks\n_Looks.is_too_slow = lambda looks: looks.libraries\n"
+    found = run(tmp_path, """
+        import gc
+        gc.disable()
+        for g in range(24):
+            with profiler.generation(g):
+                with profiler.phase("collect"):
+                    for _ in range(20):
+                        ring = Episode()
+                        ring.own = ring
+                with profiler.phase("train"):
+                    trainer.play()
+    """, before=patched)  # fmt: skip
+
+    assert [site[:2] for site in found["sites"]] == [["Episode.__init__", "self.rewards = np.zeros(4000)"]]
+    assert not found["is_tracing"]
+
+
 # --- what it may cost ------------------------------------------------------------------------------------------------
 
 

@@ -188,3 +188,31 @@ def test_memory_that_runs_out_is_an_error_of_python_and_no_more(native: Tracing)
 
     assert kept == [0]
     assert None not in ask(native, [Item()])[0]
+
+
+def test_a_pause_traces_nothing_more_and_forgets_what_goes(native: Tracing) -> None:
+    native.start(_tracemalloc.start, FRAMES)
+    kept, gone = Item(), Item()
+    native.pause()
+    before = len(native.blocks()) // 8
+    del gone
+    later = [Item() for _ in range(100)]
+
+    traces, _ = ask(native, [kept, *later])
+
+    assert traces[0] is not None
+    assert not any(traces[1:])
+    assert before - 8 <= len(native.blocks()) // 8 < before
+
+
+def test_a_new_start_ends_the_pause(native: Tracing) -> None:
+    native.start(_tracemalloc.start, FRAMES)
+    native.pause()
+    _tracemalloc.stop()
+    native.end()
+    assert native.blocks() == b""
+
+    native.start(_tracemalloc.start, FRAMES)
+    traces, _ = ask(native, [Item()])
+
+    assert traces[0] is not None

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import _tracemalloc
+import gc
 import sys
 import sysconfig
 import weakref
+from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from phaseprof.native.extension import tracing
+from phaseprof.native.extension import extension, passes_in_python, tracing
 from phaseprof.native.places import read_places
 from phaseprof.probes import node_lines, sites
 from phaseprof.probes.sites import (
@@ -21,7 +24,9 @@ from phaseprof.probes.sites import (
     find_tracer,
     functions_around,
     is_programs,
+    made_and_there,
     made_at,
+    pause_tracing,
     spare_numbers,
     start_tracing,
     stop_tracing,
@@ -308,3 +313,87 @@ def test_of_a_few_that_hold_many_the_lines_are_told(tracer: Tracer) -> None:
     assert (few.line, few.n_objects) == (line_with("# line of the few"), 4)
     (numbers,) = [row for row in found if row.type_name == "float" and row.n_objects > 1000]
     assert numbers.n_objects == pytest.approx(80_000, rel=0.4)
+
+
+@pytest.mark.parametrize("kept", [[], array("d"), bytearray()], ids=["list", "array", "bytearray"])
+def test_a_buffer_that_is_enlarged_in_place_has_the_line_that_enlarged_it(tracer: Tracer, kept: Any) -> None:
+    if tracing() is None or sys.version_info >= (3, 14):
+        pytest.skip("nothing is known of buffers")
+    KEPT.frames = [kept]
+    table = read_places({"kept": KEPT})
+    start_tracing(tracer)
+    kept.extend(range(100))
+    line = sys._getframe().f_lineno - 1
+
+    found = made_at(tracer, table.place.tolist(), {"kept": KEPT})
+
+    (row,) = [row for row in found if row.type_name.rpartition(".")[2] == type(kept).__name__ and row.n_bytes > 99]
+    assert (row.file, row.line, row.n_objects) == (HERE, line, 1)
+
+
+@pytest.fixture
+def pausing(tracer: Tracer) -> Tracer:
+    if tracing() is None or extension() is None:
+        pytest.skip("only the extension pauses")
+    return tracer
+
+
+def make_rings(n: int) -> None:
+    for _ in range(n):
+        ring = Recorder()  # line of the ring
+        ring.frames.append(ring)
+
+
+def test_what_was_made_before_the_pause_and_is_still_there_is_found_wherever_it_lies(pausing: Tracer) -> None:
+    gc.disable()
+    try:
+        start_tracing(pausing)
+        KEPT.frames.append(make_frame())
+        make_rings(2000)
+        Frame(None)  # and gone
+        pause_tracing()
+        make_rings(500)
+        found = made_and_there(pausing, done=lambda: stop_tracing(pausing))
+    finally:
+        gc.enable()
+
+    rows = {row.type_name.rpartition(".")[2]: row for row in found}
+    assert rows["Recorder"].line == line_with("# line of the ring")
+    assert rows["Recorder"].n_objects == pytest.approx(2000, rel=0.4)
+    assert (rows["Frame"].line, rows["Frame"].n_objects) == (line_with("# line of the frame"), 1)
+    assert not pausing.is_tracing()
+
+
+def test_what_goes_in_the_pause_is_not_there(pausing: Tracer) -> None:
+    start_tracing(pausing)
+    KEPT.frames.append(make_frame())
+    pause_tracing()
+    KEPT.frames.clear()
+    others = [make_frame() for _ in range(100)]  # where it lay
+
+    found = made_and_there(pausing)
+
+    assert [row for row in found if row.type_name.endswith(".Frame")] == []
+    assert len(others) == 100
+
+
+def test_what_is_frozen_is_there(pausing: Tracer) -> None:
+    start_tracing(pausing)
+    KEPT.frames.append(make_frame())
+    pause_tracing()
+    gc.freeze()
+    try:
+        found = made_and_there(pausing)
+    finally:
+        gc.unfreeze()
+
+    assert [row.line for row in found if row.type_name.endswith(".Frame")] == [line_with("# line of the frame")]
+
+
+def test_without_the_extension_nothing_stays(tracer: Tracer) -> None:
+    with passes_in_python():
+        start_tracing(tracer)
+        KEPT.frames.append(make_frame())
+        pause_tracing()
+
+        assert made_and_there(tracer) == []
