@@ -10,22 +10,22 @@ from phaseprof.analysis.limits import Horizon
 from phaseprof.analysis.symptoms import (
     AT,
     ENOUGH,
+    LOOKED_AT,
     UNDECIDED,
     Symptom,
     find_symptoms,
+    longest_span,
     misses_verdict,
     n_votes,
+    span,
     voting_series,
 )
 from phaseprof.recording.model import ProcessRun
-from phaseprof.recording.series import Series
 from phaseprof.records import UNIT_BYTES, Finding
 from phaseprof.verdict import TOO_SHORT
 
 Answer = Literal["leak", "filling", "no leak", "too short", "not judged"]
 
-# Of the generations of a run, the share that the readings of one counter must span for a word about the whole.
-LOOKED_AT = 0.5
 # Counters that decide by themselves, beside memory.
 HANDLES = (
     "children", "zombie_children", "children_grown_bytes", "children_private_bytes", "threads", "shm_segments",
@@ -62,9 +62,9 @@ def answer(process: ProcessRun, findings: Sequence[Finding]) -> Answer:
 
 def _was_looked_at(process: ProcessRun) -> bool:
     """Whether some counter that can vote was read often enough, and over enough of the run."""
-    whole = max((_span(series) for series in process.series.values()), default=0)
+    whole = longest_span(process)
     votes = (series for _, series in voting_series(process) if len(series) >= TOO_SHORT)
-    return any(_span(series) >= LOOKED_AT * whole for series in votes)
+    return any(span(series) >= LOOKED_AT * whole for series in votes)
 
 
 def _told_bytes(finding: Finding) -> float:
@@ -129,7 +129,3 @@ def _handles_are_open(counter: Symptom, process: ProcessRun, horizon: Horizon) -
 def _n_turns(process: ProcessRun) -> int:
     """Generations, or readings where none was declared."""
     return len(process.generations) or max(map(len, process.series.values()), default=0)
-
-
-def _span(series: Series) -> int:
-    return series.generations[-1] - series.generations[0] if len(series) else 0

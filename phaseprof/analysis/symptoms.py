@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import lt
 
 import numpy as np
@@ -44,6 +44,8 @@ FOLLOWED_ENOUGH = 3
 AS_MUCH = 0.5
 # Of the readings of resident memory, those of memory in use that are enough to judge it by itself.
 SELDOM = 0.5
+# After this part of the run a counter must still be seen to climb to be a leak: else nobody saw what it did, or it fell.
+LOOKED_AT = 0.5
 # Verdicts that more readings may change.
 UNDECIDED = ("growing", "too short")
 # Numbers of which Python keeps one each.
@@ -256,7 +258,23 @@ def _judge(process: ProcessRun, key: str, series: Series, collected: Collection[
     if not any(map(lt, values, values[1:])):
         return None  # what never rises is at rest: no need to ask how it falls
     after = None if collected is None else [g in collected for g in generations]
-    return judge(values, generations, after_collection=after)
+    judgement = judge(values, generations, after_collection=after)
+    if judgement.verdict != "leak" or key not in PLAIN_METRICS:
+        return judgement
+    begin = bisect_left(generations, judgement.since or 0)
+    top = max(range(min(begin, len(values) - 1), len(values)), key=values.__getitem__)
+    is_late = generations[top] - generations[0] >= LOOKED_AT * longest_span(process)
+    return judgement if is_late else replace(judgement, verdict="growing")
+
+
+def span(series: Series) -> int:
+    """Generations from the first reading to the last."""
+    return series.generations[-1] - series.generations[0] if len(series) else 0
+
+
+def longest_span(process: ProcessRun) -> int:
+    """Generations over which something was read."""
+    return max(map(span, process.series.values()), default=0)
 
 
 def judge_metric(process: ProcessRun, key: str) -> Judgement | None:

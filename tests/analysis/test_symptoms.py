@@ -9,6 +9,7 @@ from scripted_runs import END, LAST, MIB, Curve, born, held, record, rising, sym
 
 from phaseprof.analysis.symptoms import carry_forward, find_symptoms, stands_in
 from phaseprof.recording import format as fmt
+from phaseprof.recording.model import ProcessRun
 from phaseprof.recording.series import Series
 from phaseprof.records import Evidence
 from phaseprof.verdict import judge
@@ -235,3 +236,25 @@ def test_a_series_rises_in_as_many_generations_as_the_readings_of_single_ones_te
     found = replace(symptom("malloc_in_use_bytes"), evidence=seen)
 
     assert found.n_rises == n
+
+
+@pytest.mark.parametrize(
+    ("read_to", "later", "verdict"),
+    [(12, None, "growing"), (30, None, "leak"), (12, 11.0, "growing"), (12, 39.0, "leak")],
+)
+def test_a_counter_must_be_seen_to_climb_in_the_later_half(read_to: int, later: float | None, verdict: str) -> None:
+    """It was read up to a generation, and perhaps once more at the end; something else was read all along."""
+    process = ProcessRun()
+    for g in range(40):
+        figures = {"rss_bytes": 5.0} | ({"threads": float(g)} if g <= read_to else {})
+        figures |= {"threads": later} if g == 39 and later is not None else {}
+        process.add(fmt.Metrics(g, g, figures, at=END))
+
+    assert find_symptoms(process)["threads"].judgement.verdict == verdict
+
+
+def test_what_stood_high_before_growth_began_is_no_top() -> None:
+    """A cache is dropped after the second generation, and what leaks has not come to as much."""
+    process = record({"threads": lambda g: 500.0 if g < 2 else 10.0 * g})
+
+    assert find_symptoms(process)["threads"].judgement.verdict == "leak"
