@@ -44,7 +44,7 @@ FOLLOWED_ENOUGH = 3
 AS_MUCH = 0.5
 # Of the readings of resident memory, those of memory in use that are enough to judge it by itself.
 SELDOM = 0.5
-# After this part of the run a counter must still be seen to climb to be a leak: else nobody saw what it did, or it fell.
+# After this part of the run a counter must be seen to climb to be a leak: else nobody saw what it did, or it fell.
 LOOKED_AT = 0.5
 # Verdicts that more readings may change.
 UNDECIDED = ("growing", "too short")
