@@ -55,7 +55,7 @@ def turns(pp: Profiler, n: int = TURNS) -> Iterator[int]:
 
 
 def read() -> None:
-    """Read what there is for a while, as trainers do: on some machines memory that nobody reads is slow to come back."""
+    """Read what there is for a while, as trainers do: memory that nobody reads may be slow to come back."""
     until = time.perf_counter() + pause_s
     while time.perf_counter() < until:
         for trainer in filter(None, (found() for found in to_read)):
