@@ -102,6 +102,7 @@ def counter_findings(
         explained: findings about memory that places explain, see ``explained_memory``.
     """
     found: list[Finding] = []
+    others: list[Finding] = []
     for metric, kind, subject in COUNTED:
         symptom = symptoms.get(metric)
         if symptom is None or symptom.judgement.verdict != "leak" or any(f.kind == kind for f in found):
@@ -115,6 +116,8 @@ def counter_findings(
             continue
         plain = replace(_plain(process, symptom, kind, horizon), subject=subject)
         if metric == "shm_user_segments" and may_be_anothers(process, symptom, plain.phase):
+            rising = replace(plain, verdict="growing", phase=None, advice=advise("others", None, ()))
+            others = [replace(rising, summary=summarise(rising, 0.0, known_as="others"))]
             continue
         held = _with_holder(process, symptoms, plain, rate)
         if metric == PAGES and not held.holder:
@@ -129,7 +132,7 @@ def counter_findings(
     logged = logged_causes(process, symptoms, horizon)
     if not any(f.verdict == "leak" and f.metric in NATIVE[1:] for f in native):
         native = [*native, *_pinned(process, symptoms, [*every, *native], horizon)]
-    return [*found, *native, *_device(process, symptoms, horizon), *logged]
+    return [*found, *native, *_device(process, symptoms, horizon), *logged, *others]
 
 
 def _least_bytes(metric: str, process: ProcessRun) -> float:

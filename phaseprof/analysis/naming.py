@@ -84,6 +84,7 @@ ADVICE = {
     "{place}.",
     "threads": "Shut executors and threads down after use (with ThreadPoolExecutor(...) as pool:, or shutdown()).",
     "shared memory": "Close and unlink each segment when its reader is done.",
+    "others": "See whose they are: ls -l /dev/shm has the owner and the time of each.",
     "throughput": "Look for work that grows with each generation, such as a list that is searched.",
     "fragmentation": "The allocator keeps freed memory because a few live blocks lie in between: clear or bound "
     "{place}, or give freed memory back with malloc_trim(0), MALLOC_ARENA_MAX=2 or another allocator.",
@@ -169,7 +170,8 @@ def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = No
         known_as: a key of ``ADVICE`` that says what is known of it, where that is less than its kind; or "log".
     """
     is_log = known_as == "log"
-    what, is_plural = _name_subject(finding, None if is_log else known_as)
+    is_others = known_as == "others"
+    what, is_plural = _name_subject(finding, None if is_log or is_others else known_as)
     where = f"{_begun(finding, known_as)} {phase_words(finding.phase)}" if finding.phase else ""
     rate = _rate_text(finding, bytes_slope)
     since = f" since generation {finding.since_generation}" if finding.since_generation is not None else ""
@@ -177,6 +179,8 @@ def summarise(finding: Finding, bytes_slope: float, *, known_as: str | None = No
     if known_as == "unseen":
         where = f" {phase_words(finding.phase)}" if finding.phase else ""
         return f"Memory grows{where}{rate}{since}; what holds it was not examined (budget){eta}"
+    if is_others:
+        return f"{what} rise{rate}{since}; they may be another program's"
     return f"{what}{where} {_VERBS['log' if is_log else finding.verdict][is_plural]}{rate}{since}{eta}"
 
 

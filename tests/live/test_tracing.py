@@ -19,7 +19,7 @@ from phaseprof.live.placing import PlaceWatch
 from phaseprof.live.recorder import Recorder
 from phaseprof.live.settings import Settings
 from phaseprof.live.tracing import LineTracer
-from phaseprof.native.extension import extension
+from phaseprof.native.extension import extension, tracing
 from phaseprof.probes import sites
 from phaseprof.recording import format as fmt
 
@@ -251,6 +251,40 @@ def test_a_forked_child_is_not_traced(tmp_path: Path) -> None:
     assert found["traced"][0] == 0
     assert found["traced"][1][1] == "parent"
     assert found["sites"]
+
+
+LATER = """
+for g in range(24):
+    with profiler.generation(g):
+        with profiler.phase("make"):
+            trainer.make()
+        with profiler.phase("keep"):
+            trainer.keep()
+            if _tracemalloc.is_tracing():
+                {what}
+"""
+
+
+@pytest.mark.skipif(tracing() is None, reason="only the extension pauses")
+def test_the_end_of_the_recording_ends_what_is_looked_for_later(tmp_path: Path) -> None:
+    found = run(tmp_path, LATER.format(what='profiler.close(); note(g, "after"); traced.append("closed"); break'))
+
+    assert found["traced"] == ["closed"]
+    assert not found["is_tracing"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork") or tracing() is None, reason="needs fork and the extension")
+def test_a_child_that_is_forked_while_it_is_looked_for_keeps_no_traces(tmp_path: Path) -> None:
+    found = run(tmp_path, LATER.format(what="""
+                child = os.fork()
+                if child == 0:
+                    os._exit(7 if _tracemalloc.is_tracing() else 0)
+                traced.append(os.waitpid(child, 0)[1])
+    """.strip()))  # fmt: skip
+
+    assert found["traced"]
+    assert not any(found["traced"])
+    assert [site[0] for site in found["sites"]] == ["Trainer.make"]
 
 
 def test_where_it_would_not_be_safe_it_is_left_out_and_said(tmp_path: Path) -> None:
