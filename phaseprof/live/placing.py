@@ -42,7 +42,10 @@ from phaseprof.recording import format as fmt
 # a million beside torch), and how many there are in a program of which that is not known.
 _IN_C_NS, _IN_PYTHON_NS, _USUAL_HEAP = 80, 9_000, 500_000
 # What reading the program's part of it takes, in C and in Python: 2 to 4 ms for 20,000 to 30,000 objects.
-_PART_IN_C_NS, _PART_IN_PYTHON_NS = 4_000_000, 80_000_000
+_PART_IN_C_NS, _PART_IN_PYTHON_NS, _EACH_IN_C_NS = 4_000_000, 80_000_000, 150
+# Where that took longer, as on a busy machine, all of the heap takes longer by this part of it: 1.2 to 1.9 times as
+# long where the program's took 1.6 to 3.4 times.
+_SLOWER = 0.4
 # Of the longest pause, the part after which a look ends that takes longer than expected: to put it away takes as long.
 _LIMIT = 0.5
 # What waits for the collector is no part of what the program reaches: only a look at all of the heap meets it.
@@ -86,6 +89,7 @@ class _Look:
     generation: int
     table: Kept
     n_bytes: int
+    n_objects: int
 
 
 class _Looks:
@@ -95,10 +99,14 @@ class _Looks:
         libraries: whether what libraries hold is looked at, and what is outside Python or unreachable.
         budget: knows what they took.
         n_blocks: how many blocks Python's allocator has given out, 0 where that is not known.
+        part: the looks at the program's part of the heap, which tell how fast this machine is.
     """
 
-    def __init__(self, *, libraries: bool, budget: Budget, n_blocks: Callable[[], int]) -> None:
+    def __init__(
+        self, *, libraries: bool, budget: Budget, n_blocks: Callable[[], int], part: _Looks | None = None
+    ) -> None:
         self.libraries = libraries
+        self._part = part
         self.kept: list[_Look] = []
         self._budget = budget
         self._n_blocks = n_blocks
@@ -122,10 +130,19 @@ class _Looks:
         is_in_c = extension() is not None
         if self.libraries:
             read_ns = (self._n_blocks() or _USUAL_HEAP) * (_IN_C_NS if is_in_c else _IN_PYTHON_NS)
+            read_ns = round((1 + _SLOWER * self._slowness()) * read_ns)
         else:
             read_ns = _PART_IN_C_NS if is_in_c else _PART_IN_PYTHON_NS
         read_ns = self._budget.estimate_ns(self._first_job, read_ns)
         return self._budget.estimate_ns(self.reading, read_ns) if self.kept else read_ns
+
+    def _slowness(self) -> float:
+        """By how many times the newest look at the program's part took longer than such a one does; 0: by nothing."""
+        part = self._part
+        if part is None or not part.kept or extension() is None:
+            return 0.0
+        usual_ns = max(_PART_IN_C_NS, _EACH_IN_C_NS * part.kept[-1].n_objects)
+        return max(0.0, part.read_ns() / usual_ns - 1)
 
     def _steps_ns(self) -> dict[str, int]:
         """What each step of the next one is expected to take, by job: the first is only read."""
@@ -185,7 +202,8 @@ class _Looks:
 
     def keep(self, generation: int, table: PlaceTable) -> None:
         """Keep the numbers of a table; the oldest stay, and the newest: distances grow with the run."""
-        self.kept.append(_Look(generation, Kept(table), int(table.own_bytes.sum())))
+        n_bytes, n_objects = int(table.own_bytes.sum()), int(table.n_objects.sum())
+        self.kept.append(_Look(generation, Kept(table), n_bytes, n_objects))
         OWN_MAPPINGS.add(self.kept[-1].table.address)
         if len(self.kept) > _KEPT:
             OWN_MAPPINGS.discard(self.kept.pop(1).table.address)
@@ -220,8 +238,8 @@ class PlaceWatch:
         self._recorder = recorder
         self._budget = budget
         self._suspects = suspects
-        self._whole = _Looks(libraries=True, budget=budget, n_blocks=suspects.n_blocks)
         self._part = _Looks(libraries=False, budget=budget, n_blocks=suspects.n_blocks)
+        self._whole = _Looks(libraries=True, budget=budget, n_blocks=suspects.n_blocks, part=self._part)
         self.rises = self._was_worth = self.is_explained = self._has_compared = False
         self._open: tuple[Iterator[str], str] | None = None  # a look of which steps are left, and the next of them
         self._goes_on_at = 0

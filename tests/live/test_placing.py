@@ -324,3 +324,17 @@ def test_a_single_look_tells_no_librarys_table_of_its_own_types(
         del sys.modules["a_library"]
 
     assert any("a_library" in name for name in places) is is_told
+
+
+@pytest.mark.skipif(extension() is None, reason="in Python a look at all of the heap is left out anyway")
+@pytest.mark.parametrize(("part_ns", "times"), [(1_000_000, 1), (4_000_000, 1), (8_000_000, 1.4), (16_000_000, 2.2)])
+def test_where_the_programs_part_took_longer_all_of_the_heap_is_expected_to(part_ns: int, times: float) -> None:
+    now = [0]
+    budget = Budget(0.5, lambda: now[0], max_pause_s=0.1)
+    watch = PlaceWatch(Records(), budget, Rising())
+    before_ns = watch.look_ns(libraries=True)
+    with budget.spending(watch._part.job):
+        watch._part.keep(1, read_places({"kept": []}, libraries=False))
+        now[0] += part_ns
+
+    assert watch.look_ns(libraries=True) == pytest.approx(times * before_ns)
