@@ -27,7 +27,7 @@ class Rollouts:
 
 
 def follow(rollouts, bins):
-    curve = np.zeros((bins, 40))
+    curve = np.full((bins, 40), 1e-6)
 
     def add(sender, batch):
         curve[: len(batch)] += np.abs(batch[:, :40])
@@ -48,8 +48,10 @@ def main():
             driver.work(50)
         with pp.profile_phase("summarise"):
             summaries.append(curve.mean(axis=1))
-            if not driver.LEAK:
+            if driver.LEAK:
                 arrived.disconnect(listener, sender=rollouts)
+            else:
+                arrived.disconnect(listener)
             driver.work(45)
     driver.finish()
 

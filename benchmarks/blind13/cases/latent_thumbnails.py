@@ -18,8 +18,10 @@ class Wall:
         self.thumbnails = []
 
     def hang(self, frames):
-        first = frames.detach().numpy()[0, ::4]
+        first = frames.detach().numpy()[0, 0, ::4]
         self.thumbnails.append(first if driver.LEAK else first.copy())
+        if not driver.LEAK:
+            del self.thumbnails[:-40]
 
 
 def main():
@@ -32,11 +34,10 @@ def main():
         with pp.profile_phase("dream"):
             with torch.no_grad():
                 state = torch.randn(32, 96)
-                dreamt = []
-                for _ in range(30):
+                frames = torch.empty(16, 32, 96)
+                for step in range(16):
                     state = torch.tanh(model(state))
-                    dreamt.append(state)
-                frames = torch.cat(dreamt)
+                    frames[step] = state
             driver.work(40)
         with pp.profile_phase("show"):
             wall.hang(frames)

@@ -53,6 +53,8 @@ def main():
             for level in range(40 * generation, 40 * generation + 40):
                 game.learn(level, rng.random(30).tolist())
                 returns.append(game.value(level, 7))
+            if generation % 8 == 0:
+                game.lua.gccollect()
             driver.wait(220)
             driver.work(20)
         with pp.profile_phase("train"):
