@@ -8,30 +8,18 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
-
-import numpy as np
 
 from phaseprof.analysis.categories import KIND_OF_TYPE
 from phaseprof.analysis.companions import REGISTRIES, companion, may_be_anothers, native_owner
-from phaseprof.analysis.compare_series import Side, interval_changes
 from phaseprof.analysis.garbage import find_dead, is_collected_in_time, is_frozen, was_collected_before
-from phaseprof.analysis.intervals import (
-    OF_ITS_OWN,
-    innermost,
-    nearest_phase,
-    outermost,
-    rises_only_with,
-    with_those_inside,
-)  # fmt: skip
 from phaseprof.analysis.limits import FELT_BYTES, OWN_BYTES, Horizon
 from phaseprof.analysis.logged import logged_causes
 from phaseprof.analysis.naming import ALLOCATED, advise, counted_phase, summarise
 from phaseprof.analysis.naming_places import MOSTLY, SHARE
 from phaseprof.analysis.on_devices import placed_on, torch_name
+from phaseprof.analysis.phases import phase_of_counter
 from phaseprof.analysis.placed import (
     Memory,
     explain,
@@ -45,10 +33,9 @@ from phaseprof.analysis.placed import (
 )  # fmt: skip
 from phaseprof.analysis.resident import KEPT_LEAST_BYTES, is_of_allocators
 from phaseprof.analysis.since import since
-from phaseprof.analysis.symptoms import AT, FOLLOWED_ENOUGH, Symptom, fits, is_about, judge_metric, stands_in
+from phaseprof.analysis.symptoms import AT, Symptom, judge_metric, stands_in
 from phaseprof.analysis.witnesses import is_imported
 from phaseprof.recording import format as fmt
-from phaseprof.recording.model import COUNTED as ONLY_COUNTED
 from phaseprof.recording.model import OUTSIDE, ProcessRun
 from phaseprof.records import BLOCK_BYTES, COMPANIONS, UNIT_BYTES, Certainty, Finding
 from phaseprof.units import format_bytes
@@ -79,9 +66,6 @@ COUNTED_BYTES = 32 * 1024.0
 PART_OF_HOST = 2.5
 # What pins freed memory may be little: one object in each page of it keeps them all.
 PINS_BYTES = 0.0
-# Of what private memory changes by in all phases, the part of the one that brings it; and how far what a few followed
-# generations came to may be from the rise to be just that.
-CLEAR, EXACT = 0.75, 0.1
 
 
 def counter_findings(
@@ -200,86 +184,11 @@ def _plain(process: ProcessRun, symptom: Symptom, kind: str, horizon: Horizon) -
     judgement = symptom.judgement
     rate = judgement.slope if symptom.key.endswith("_bytes") else 0.0
     return Finding(
-        judgement.verdict, kind, _phase_of(process, symptom), None, metric=symptom.key, slope=judgement.slope,
+        judgement.verdict, kind, phase_of_counter(process, symptom), None, metric=symptom.key, slope=judgement.slope,
         slope_unit="bytes/generation" if symptom.key.endswith("_bytes") else f"{symptom.key}/generation",
         slope_low=judgement.slope_low, slope_high=judgement.slope_high, **since(process, symptom),
         confidence=judgement.confidence, eta_s=horizon.seconds_left(rate), evidence=(symptom.evidence,),
     )  # fmt: skip
-
-
-def _phase_of(process: ProcessRun, symptom: Symptom) -> str | None:
-    """The phase whose deltas add up to the rise: from readings at boundaries, else from the points' own counters.
-
-    Few generations are followed at all their boundaries, and something else may fill up or be freed in those; private
-    memory is read at all boundaries of the run.  Where that shows the rise, and in one phase, it is the better witness.
-    """
-    slope, alone = symptom.judgement.slope, _phase_that_comes_alone(process, symptom)
-    if alone is not None:
-        return alone
-    if symptom.births is None or not symptom.births.phases:
-        found = nearest_phase(phase_changes(process, symptom.key), slope, process.around)
-        return _phase_of_private_memory(process, slope) if found is None and symptom.key in ALLOCATED else found
-    change = sum(symptom.changes().values())
-    is_typical = is_about(change, symptom.expected_change())
-    is_late = 2 * symptom.births.g >= symptom.evidence.generations[-1]  # what filled up at first has ended
-    is_exact = symptom.births.after > 1 and abs(change - slope) <= EXACT * slope
-    is_known = (is_typical and symptom.births.after >= FOLLOWED_ENOUGH) or (is_late and fits(change, slope)) or is_exact
-    other = None if is_known or symptom.key not in ALLOCATED else _phase_of_private_memory(process, slope)
-    shows_nothing = change < OF_ITS_OWN * symptom.expected_change()
-    return other or (None if shows_nothing else symptom.phase())
-
-
-def _phase_that_comes_alone(process: ProcessRun, symptom: Symptom) -> str | None:
-    """The phase that comes just in the generations in which the counter rises, the innermost of several."""
-    generations, values = symptom.evidence.generations, symptom.evidence.values
-    read = zip(pairwise(generations), pairwise(values), strict=True)
-    steps = {after: new - old for (before, after), (old, new) in read if after == before + 1}
-    visits = {phase: sums.generations for phase, sums in process.charges_of(ALLOCATED[1]).items() if sums.stride == 1}
-    found = rises_only_with(steps, visits)
-    inner = found - {process.around.get(phase) for phase in found}
-    return inner.pop() if len(inner) == 1 else None
-
-
-def _phase_of_private_memory(process: ProcessRun, slope: float) -> str | None:
-    """The phase that brought nearly all of what private memory changed by lately, if that is about the rise."""
-    whole = with_those_inside(_newer_changes(process, ALLOCATED[1]), process.around)
-    outer = {phase: change for phase, change in whole.items() if outermost(phase, process.around) == phase}
-    phase = max(outer, key=outer.__getitem__, default="")
-    is_unknown = phase == OUTSIDE and ONLY_COUNTED in process.charges_of(ALLOCATED[1])  # it may be of counted visits
-    if is_unknown or not outer or outer[phase] < CLEAR * sum(map(abs, outer.values())):
-        return None
-    if not is_about(outer[phase], slope):
-        return None
-    # Pages come where there is no room left, which of the parts of a phase is chance: blocks and points are not named.
-    phases = {label.name for label in process.labels.values() if label.role == "phase"}
-    return innermost(phase, {name: change for name, change in whole.items() if name in phases}, process.around)
-
-
-def phase_changes(process: ProcessRun, metric: str) -> dict[str, float]:
-    """Return the change per generation of a metric in each phase, over the newer half of the recording.
-
-    Phases are those the recording charged; where none was, an interval bears the name of the point that ends it.
-    """
-    return {phase: change for phase, change in _newer_changes(process, metric).items() if phase != OUTSIDE}
-
-
-def _newer_changes(process: ProcessRun, metric: str) -> dict[str, float]:
-    """As ``phase_changes``, with what lies outside of phases.
-
-    A visit that is recorded stands for those that were only counted before it, and what they changed is taken off the
-    stretch outside around it: so sums over many generations are right, and not those of one.
-    """
-    charged = process.charges_of(metric)
-    if not charged:
-        changes = interval_changes(Side(process, None), metric)
-        return {phase: float(np.mean(deltas[len(deltas) // 2 :])) for phase, deltas in changes.items() if len(deltas)}
-    ends = [(sums.generations[0], sums.generations[-1]) for sums in charged.values()]
-    last = max(end for _, end in ends)
-    middle = (min(begin for begin, _ in ends) + last) // 2
-    whole: defaultdict[str, float] = defaultdict(float)
-    for phase, sums in charged.items():
-        whole[OUTSIDE if phase == ONLY_COUNTED else phase] += sum(change for g, change in sums if g > middle)
-    return {phase: change / max(1, last - middle) for phase, change in whole.items()}
 
 
 def _native(
@@ -340,7 +249,7 @@ def explained_memory(process: ProcessRun, symptoms: Mapping[str, Symptom], horiz
     symptom = memory.symptom
     if not horizon.is_felt(memory.rate, symptom.judgement.since, least=OWN_BYTES, metric=symptom.key):
         return []
-    phase = _phase_of(process, memory.seen_by(symptoms))
+    phase = phase_of_counter(process, memory.seen_by(symptoms))
     most = PART_OF_HOST * memory.rate if any(map(_is_on_device, symptoms.values())) else math.inf
     told, found = max(
         ((told, explain(process, told, memory, horizon, phase, most=most)) for told in measured_looks(process)),
@@ -543,7 +452,7 @@ def _pinned(
     plain = _plain(process, resident, "fragmentation", horizon)
     pins = next(_that_stay(process, kept, known, horizon, plain.phase), plain)
     found = replace(
-        plain, phase=plain.phase or pins.phase or _phase_of(process, kept.symptom), subject=pins.subject,
+        plain, phase=plain.phase or pins.phase or phase_of_counter(process, kept.symptom), subject=pins.subject,
         holder=pins.holder, certainty=pins.certainty,
         advice=advise("fragmentation", pins.subject, pins.holder), bytes_slope=rate,
         evidence=(resident.evidence, *(one for one in pins.evidence if one != resident.evidence)),
@@ -571,7 +480,7 @@ def _device(process: ProcessRun, symptoms: Mapping[str, Symptom], horizon: Horiz
             continue
         device = key.partition("/")[0]
         left = process.series.get((AT, f"{device}/available_bytes")) or process.series.get((AT, f"{device}/free_bytes"))
-        findings = placed_on(process, symptom, torch_name(device), horizon, _phase_of(process, symptom))
+        findings = placed_on(process, symptom, torch_name(device), horizon, phase_of_counter(process, symptom))
         for finding in findings or [_unplaced(process, symptom, device, horizon)]:
             rate = finding.bytes_slope or finding.slope
             eta = None if left is None else horizon.seconds_left(rate, of=left.last)

@@ -150,6 +150,18 @@ class Symptom:
         return net if is_about(net, self.judgement.slope) else self.judgement.slope
 
 
+def late_changes(process: ProcessRun, symptom: Symptom) -> dict[str, float]:
+    """Return what a counter changed by a generation in each phase when it was followed last.
+
+    Empty where that was in the earlier half of its readings, or through one generation only.
+    """
+    half = symptom.evidence.generations[-1] / 2
+    for one in reversed(process.births):
+        if one.subject == symptom.key and one.after > 1 and one.g >= half:
+            return {phase: figures[0] / one.after for phase, figures in one.phases.items()}
+    return {}
+
+
 def is_about(change: float, rise: float) -> bool:
     """Whether a change a generation, of few generations, may be the rise of a series; of one at rest, none may."""
     return SHOWN * rise <= change <= FILLED * rise and rise > 0

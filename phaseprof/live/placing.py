@@ -522,11 +522,14 @@ def _without_libraries(there: Sequence[Growth], table: PlaceTable, grown: float)
 def bound_of_path(steps: Sequence[PathStep]) -> tuple[int, int]:
     """Capacity and length of the container that a path ends at, or of what keeps its items in that; -1 for none.
 
-    An item that grows in a container, full or not, has no bound.
+    An item that grows in a container, full or not, has no bound; nor has what holds more than the bound of its owner
+    allows, which is then that of something else.
+
+    Example: 3,000 requests wait in the list of a resource with a capacity of 12.
     """
     ends = [step for step in steps[-1:] if step.bound > 0]
     if not ends and len(steps) > 1 and steps[-1].via not in ("item", "key"):
-        ends = [step for step in steps[-2:-1] if step.bound > 0]
+        ends = [step for step in steps[-2:-1] if step.bound > 0 and steps[-1].length <= step.bound]
     return (ends[0].bound, ends[0].length) if ends else (-1, -1)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from scripted_runs import LAST, LOSSES, MIB, Curve, born, held, record, rising
 
-from phaseprof.analysis.counters import nearest_phase, phase_changes
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.analysis.held import WARM_UP
+from phaseprof.analysis.intervals import nearest_phase
+from phaseprof.analysis.phases import phase_changes
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE, ProcessRun
 from phaseprof.records import Finding
@@ -244,6 +245,15 @@ def test_visits_that_are_only_counted_do_not_make_changes_larger() -> None:
     process.fold()
 
     assert phase_changes(process, "anonymous_bytes")["train"] == pytest.approx(10 * 4096, rel=0.05)
+
+
+def test_a_phase_that_adds_just_what_stays_is_told_whatever_another_adds_and_frees() -> None:
+    """Memory goes down at every fourth generation, in which nothing was followed."""
+    births = [born("malloc_in_use_bytes", 2, install=2 * MIB, run=4 * MIB)]
+    births[0].g = 39
+    process = record({"malloc_in_use_bytes": lambda g: 1e8 + MIB * g + 2 * MIB * (g % 4)}, births, n=40)
+
+    assert [finding.phase for finding in find_leaks(process)] == ["install"]
 
 
 def test_without_charges_an_interval_bears_the_name_of_the_point_that_ends_it() -> None:

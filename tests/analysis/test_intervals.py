@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from phaseprof.analysis.compare_series import Side, interval_changes
-from phaseprof.analysis.counters import phase_changes
 from phaseprof.analysis.findings import find_leaks
 from phaseprof.analysis.imports import import_files
-from phaseprof.analysis.intervals import between_points, rises_only_with
+from phaseprof.analysis.intervals import between_points, phase_of_just, rises_only_with
+from phaseprof.analysis.phases import phase_changes
 from phaseprof.recording import format as fmt
-from phaseprof.recording.model import ProcessRun
+from phaseprof.recording.model import OUTSIDE, ProcessRun
 from phaseprof.recording.reader import load_run
 
 TRACES = Path(__file__).parents[1] / "data" / "traces"
@@ -126,3 +126,14 @@ def test_what_rises_in_some_generations_is_made_by_the_phase_that_comes_in_those
     steps = {g: 1000.0 if g in rises_in else 3.0 for g in range(16)}
 
     assert rises_only_with(steps, visits) == found
+
+
+@pytest.mark.parametrize(
+    ("changes", "phase"),
+    [
+        ({"install": 176.0, "run": 343.0, "select": -233.0}, "install"), ({"install": 176.0, "run": 180.0}, None),
+        ({OUTSIDE: 180.0, "run": 343.0}, None), ({}, None),
+    ],
+)  # fmt: skip
+def test_the_one_phase_that_changes_by_just_the_rise(changes: dict[str, float], phase: str | None) -> None:
+    assert phase_of_just(changes, 181.0) == phase

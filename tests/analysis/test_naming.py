@@ -66,7 +66,7 @@ def test_advice_without_a_holder_leaves_no_trace_of_one(kind: str) -> None:
 
 
 def test_there_is_advice_for_each_kind_and_for_what_is_not_known() -> None:
-    others = {"one object", "unseen", "frozen", "logged", "logged container", "logged host", "logged device"}
+    others = {"one object", "unseen", "frozen", "logged", "logged container", "logged host", "logged device", "others"}
 
     assert set(ADVICE) == {*KINDS, *others}
 

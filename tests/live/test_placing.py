@@ -281,7 +281,7 @@ def test_what_looks_keep_is_no_segment_of_the_program() -> None:
     ("last", "bound"),
     [
         (("list", "attribute", "items", "", 100, 32), 100), (("numpy.ndarray", "item", "3"), -1),
-        (("dict", "referent", "1"), 100),
+        (("dict", "referent", "1"), 100), (("list", "attribute", "waiting", "", 0, 101), -1),
     ],
 )
 def test_what_grows_inside_an_item_has_no_bound(last: tuple[Any, ...], bound: int) -> None:
