@@ -39,11 +39,13 @@ def phase_of_counter(process: ProcessRun, symptom: Symptom) -> str | None:
     if symptom.births is None or not symptom.births.phases:
         found = nearest_phase(phase_changes(process, symptom.key), slope, process.around)
         return _phase_of_private_memory(process, slope) if found is None and symptom.key in ALLOCATED else found
-    just = phase_of_just(late_changes(process, symptom), slope)
+    late = late_changes(process, symptom)
+    just = phase_of_just(late, slope)
     if just is not None:
         return just
     change = sum(symptom.changes().values())
-    is_typical = is_about(change, symptom.expected_change())
+    is_like_later = not late or is_about(sum(late.values()), slope)
+    is_typical = is_about(change, symptom.expected_change()) and is_like_later
     is_late = 2 * symptom.births.g >= symptom.evidence.generations[-1]  # what filled up at first has ended
     is_exact = symptom.births.after > 1 and abs(change - slope) <= EXACT * slope
     is_known = (is_typical and symptom.births.after >= FOLLOWED_ENOUGH) or (is_late and fits(change, slope)) or is_exact

@@ -268,12 +268,12 @@ def test_without_charges_an_interval_bears_the_name_of_the_point_that_ends_it() 
 
 
 @pytest.mark.parametrize(
-    ("after", "evaluate", "train"),
-    [(3, 3.3, 4.0), (1, 0.9, 0.1)],
-    ids=["a buffer filled meanwhile", "one early generation"],
+    ("after", "evaluate", "train", "later"),
+    [(3, 3.3, 4.0, 0), (1, 0.9, 0.1, 0), (3, 2.7, 0.3, 2)],
+    ids=["a buffer filled meanwhile", "one early generation", "less came when it was followed last"],
 )
 def test_where_followed_generations_say_little_private_memory_tells_the_phase(
-    after: int, evaluate: float, train: float
+    after: int, evaluate: float, train: float, later: int
 ) -> None:
     process = record({"malloc_in_use_bytes": rising(MIB, 1e8)})
     process.extend([fmt.Label(0, "generation", "generation"), fmt.Label(1, "train", "phase")])
@@ -287,6 +287,10 @@ def test_where_followed_generations_say_little_private_memory_tells_the_phase(
     births = born("malloc_in_use_bytes", after, evaluate=evaluate * MIB, train=train * MIB)
     births.g = 7
     process.add(births)
+    if later:
+        newest = born("malloc_in_use_bytes", later, evaluate=2.4 * MIB, train=-2.2 * MIB)
+        newest.g = 18
+        process.add(newest)
     process.fold()
 
     (finding,) = find_leaks(process)
