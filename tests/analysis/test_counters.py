@@ -269,7 +269,7 @@ def test_without_charges_an_interval_bears_the_name_of_the_point_that_ends_it() 
 
 @pytest.mark.parametrize(
     ("after", "evaluate", "train", "later"),
-    [(3, 3.3, 4.0, 0), (1, 0.9, 0.1, 0), (3, 2.7, 0.3, 2)],
+    [(3, 3.3, 4.0, 0), (1, 0.9, 0.1, 0), (3, 2.2, 0.2, 2)],
     ids=["a buffer filled meanwhile", "one early generation", "less came when it was followed last"],
 )
 def test_where_followed_generations_say_little_private_memory_tells_the_phase(
