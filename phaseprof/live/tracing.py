@@ -150,7 +150,7 @@ class LineTracer:
             self._left -= 1
             if not self._left:
                 without_collections(self._look_again)
-        if self._plan is not None:
+        if self._plan is not None and self._tracer is None:
             self._plan.waited += 1
             if self._plan.waited > _PATIENCE:  # the phase has not come: what is made elsewhere may be what stays
                 self._plan = None

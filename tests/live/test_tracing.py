@@ -391,6 +391,17 @@ def test_a_generation_is_traced_when_the_budget_has_room_for_it(looked_up: list[
     assert len(looked_up) / 2 == len(traced) / 3 <= 3
 
 
+def test_what_was_waited_for_long_ends_like_all(looked_up: list[object]) -> None:
+    clock = Clock()
+    tracer, _, _ = tracer_of(clock, None)
+    pass_generations(tracer, clock, 0.1, 7)
+    assert tracer._plan is not None
+    tracer._plan.waited = 24  # as if its phase had not come for so long
+
+    assert pass_generations(tracer, clock, 0.1, 3, 7) == [7, 8, 9]
+    assert not _tracemalloc.is_tracing()
+
+
 def test_what_would_take_all_that_is_earned_is_left_out_and_counted(looked_up: list[object]) -> None:
     clock = Clock()
     tracer, _, budget = tracer_of(clock, 0.02)
