@@ -32,9 +32,9 @@ from phaseprof.records import STAYED, UNREACHABLE
 # Under these names it is charged: finding the lines, what the phase took longer than it usually does, and finding the
 # lines of what stayed, wherever it lies.
 JOB, SLOWED, ANYWHERE = "lines", "tracing", "lines of what stayed"
-# How often a phase is traced in a run, and how often for one place: first in the phase alone, then in a whole
-# generation, since it may be made in another.
-_MOST_TURNS, _EACH = 5, 3
+# How often something is traced in a run, and how often for one place: in the phase alone, and in a whole generation, by
+# turns.
+_MOST_TURNS, _EACH = 5, 4
 # Generations in which it may still be seen where what grows is born.
 _WAITS = 6
 # What was traced and did not lie at the places at once is looked for so many generations later: another phase may put
@@ -42,8 +42,9 @@ _WAITS = 6
 _STAYS = 2
 # Where no look says what grows, what stayed is looked for wherever it lies: so often, and for about so long.
 _MOST_ANYWHERE, _ANYWHERE_NS = 2, 30_000_000
-# Generations between two that are traced, and those that a phase is waited for which does not come in each.
-_BETWEEN, _PATIENCE = 2, 24
+# Generations from one that is traced to the next, and one more at one time: of what comes in every second, third or
+# fourth generation, the tries meet all kinds.  And those that a phase is waited for which does not come in each.
+_APART, _SHIFT_AT, _PATIENCE = 4, 3, 24
 # What took more than twice its time, and so much longer, is told; as much may be due to the start alone.
 _SLOWER, _LEAST_SLOWED_NS = 2.0, 20_000_000
 # Places that brought less than this part of what came are no news; so many are asked about.
@@ -312,7 +313,7 @@ class LineTracer:
             self._tried.setdefault(place, []).append(plan.phase)
         self._plan = plan
         self._n_turns += 1
-        self._next_at = generation + _BETWEEN
+        self._next_at = generation + _APART + (self._n_turns == _SHIFT_AT)
 
     def _next_plan(self, wanted: dict[int, fmt.Place], generation: int) -> _Plan | None:
         """Say what to trace for some places, or wherever it lies; ``None`` while its phase may still be seen."""
@@ -321,9 +322,14 @@ class LineTracer:
             self._wait_until = generation + _WAITS
         if not is_sure and generation < self._wait_until:
             return None
-        if phase is not None and wanted and all(phase in self._tried.get(place, ()) for place in wanted):
-            phase = None  # it may be made in another one
+        if wanted and phase is not None and all(self._is_next_whole(place, phase) for place in wanted):
+            phase = None
         return _Plan(wanted, self._places.grown_libraries, phase)
+
+    def _is_next_whole(self, place: int, phase: str) -> bool:
+        """Whether a whole generation is due: what was not found may be made in another phase, or was passed over."""
+        tried = self._tried.get(place, [])
+        return tried.count(phase) > tried.count(None)
 
     def _unknown(self) -> dict[int, fmt.Place]:
         """Return the places that brought most, of which no line is known."""
