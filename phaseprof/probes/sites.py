@@ -310,8 +310,9 @@ def _ask(
         traces += new
         weights.append(of_new)
     if not n_traced:
-        traces, of_buffers = read(order[:_AT_ONCE], True)
-        weights = [of_buffers]
+        new, of_new = read(order[:_AT_ONCE], True)
+        if new.count(None) < len(new):
+            traces, weights = new, [of_new]
     stand_for = stands_for * len(there) / max(1, len(traces)) * np.concatenate(weights).astype(np.float64)
     return _Asked(place, order[: len(traces)], traces, stand_for)
 
