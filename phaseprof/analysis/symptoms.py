@@ -44,8 +44,9 @@ FOLLOWED_ENOUGH = 3
 AS_MUCH = 0.5
 # Of the readings of resident memory, those of memory in use that are enough to judge it by itself.
 SELDOM = 0.5
-# After this part of the run a counter must be seen to climb to be a leak: else nobody saw what it did, or it fell.
-LOOKED_AT = 0.5
+# After this part of the run a counter must be seen to climb to be a leak: else nobody saw what it did.  Where it lost
+# half of that since, it must be later: what falls in the middle of a run is no teardown.
+LOOKED_AT, FELL_AT = 0.5, 0.75
 # Verdicts that more readings may change.
 UNDECIDED = ("growing", "too short")
 # Numbers of which Python keeps one each.
@@ -273,9 +274,10 @@ def _judge(process: ProcessRun, key: str, series: Series, collected: Collection[
     judgement = judge(values, generations, after_collection=after)
     if judgement.verdict != "leak" or key not in PLAIN_METRICS:
         return judgement
-    begin = bisect_left(generations, judgement.since or 0)
-    top = max(range(min(begin, len(values) - 1), len(values)), key=values.__getitem__)
-    is_late = generations[top] - generations[0] >= LOOKED_AT * longest_span(process)
+    begin = min(bisect_left(generations, judgement.since or 0), len(values) - 1)
+    top = max(range(begin, len(values)), key=values.__getitem__)
+    part = FELL_AT if values[-1] - values[begin] < (values[top] - values[begin]) / 2 else LOOKED_AT
+    is_late = generations[top] - generations[0] >= part * longest_span(process)
     return judgement if is_late else replace(judgement, verdict="growing")
 
 

@@ -255,8 +255,10 @@ def made_and_there(tracer: Tracer, *, limit_s: float | None = None, done: Callab
 
 
 def _behind(found: Sequence[object]) -> list[object]:
-    """Return what the collector does not track of what lies directly in some objects, each once."""
-    once = {id(obj): obj for obj in gc.get_referents(*found) if not gc.is_tracked(obj)}
+    """Return what the collector does not track of what lies directly in some objects, or in their dicts, each once."""
+    behind = gc.get_referents(*found)
+    behind += gc.get_referents(*[obj for obj in behind if type(obj) is dict])
+    once = {id(obj): obj for obj in behind if not gc.is_tracked(obj)}
     return list(once.values())
 
 

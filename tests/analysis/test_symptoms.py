@@ -253,6 +253,17 @@ def test_a_counter_must_be_seen_to_climb_in_the_later_half(read_to: int, later: 
     assert find_symptoms(process)["threads"].judgement.verdict == verdict
 
 
+@pytest.mark.parametrize(("falls_at", "verdict"), [(24, "growing"), (35, "leak")])
+def test_what_falls_in_the_middle_of_a_run_is_no_teardown(falls_at: int, verdict: str) -> None:
+    """It was read up to where it fell, and something else all along."""
+    process = ProcessRun()
+    for g in range(40):
+        figures = {"rss_bytes": 5.0} | ({"threads": float(g)} if g < falls_at else {})
+        process.add(fmt.Metrics(g, g, figures | ({"threads": 2.0} if g == falls_at else {}), at=END))
+
+    assert find_symptoms(process)["threads"].judgement.verdict == verdict
+
+
 def test_what_stood_high_before_growth_began_is_no_top() -> None:
     """A cache is dropped after the second generation, and what leaks has not come to as much."""
     process = record({"threads": lambda g: 500.0 if g < 2 else 10.0 * g})
