@@ -36,6 +36,9 @@ _SETTINGS = (
     "set print symbol off", "set unwindonsignal on", "set confirm off", "set pagination off", "set width 0",
     "handle all nostop noprint pass",
 )  # fmt: skip
+# Before a process is touched, a register is written in one of our own: gdb 13 cannot write those of processors with
+# AMX, and what it has stopped goes on with wrong ones: a call that slept fails with an error that no program knows.
+_WRITES, _CANNOT_WRITE = "set $xmm0.v4_int32[0] = 7", "Couldn't write"
 _NEEDED = ("Py_AddPendingCall", "PyRun_SimpleString")
 _OF_A_SLEEPER = ("PyGILState_Check", "PyGILState_Ensure", "PyGILState_Release", "Py_MakePendingCalls")
 
@@ -84,6 +87,7 @@ def wake(target: Target, errand: Errand) -> float:
 
 def _by_gdb(target: Target, errand: Errand) -> float:
     refuse_without_rights()
+    _refuse_a_debugger_that_breaks_what_it_stops()
     at = _addresses(target, target.python, _NEEDED)
     if target.libc is None:
         raise UsageError(f"process {target.pid} must use the system's C library (got: none); attach cannot enter it")
@@ -121,16 +125,40 @@ def _addresses(target: Target, mapping: Mapping, names: Sequence[str]) -> dict[s
     return found
 
 
-def _run_gdb(target: Target, errand: Errand, lines: Sequence[str]) -> tuple[float, list[str]]:
-    """Attach, run some commands, detach; return for how long the process was stopped at most, and what gdb printed."""
+def _gdb() -> list[str]:
+    """The debugger, as a command that reads no file of the user's and no symbols."""
     gdb = shutil.which("gdb")
     if gdb is None:
         raise UsageError("attach needs gdb before Python 3.14 (got: none on PATH); apt install gdb, or dnf install gdb")
-    commands = [word for setting in _SETTINGS for word in ("-iex", setting)]
+    return [gdb, "-nx", "-nh", "-batch", *(word for setting in _SETTINGS for word in ("-iex", setting))]
+
+
+def _refuse_a_debugger_that_breaks_what_it_stops() -> None:
+    """Try it on a process of our own that sleeps.  Cost: 0.3 s."""
+    sleeper = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"]
+    with subprocess.Popen(sleeper, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as ours:  # noqa: S603 - our own
+        try:
+            tried = subprocess.run(  # noqa: S603 - the debugger that is on the path
+                [*_gdb(), "-ex", f"attach {ours.pid}", "-ex", _WRITES, "-ex", "detach"], stdin=subprocess.DEVNULL,
+                capture_output=True, text=True, errors="replace", check=False, timeout=_PATIENCE_S,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return  # what is asked next says why
+        finally:
+            ours.kill()
+    said = next((line for line in (tried.stdout + tried.stderr).splitlines() if _CANNOT_WRITE in line), None)
+    if said is not None:
+        raise UsageError(
+            f"attach needs a gdb that can write this processor's registers (got: {said.strip()}); install a newer one"
+        )
+
+
+def _run_gdb(target: Target, errand: Errand, lines: Sequence[str]) -> tuple[float, list[str]]:
+    """Attach, run some commands, detach; return for how long the process was stopped at most, and what gdb printed."""
     script = [f"echo {_STOPS}\\n", f"attach {target.pid}", *lines, "detach", f"echo {_GOES_ON}\\n", "quit"]
     with _without_interrupts():
         process = subprocess.Popen(  # noqa: S603 - the debugger that is on the path
-            [gdb, "-nx", "-nh", "-batch", *commands, "-x", str(errand.write_lines("gdb", script))],
+            [*_gdb(), "-x", str(errand.write_lines("gdb", script))],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
             start_new_session=True,  # Ctrl-C is for us: gdb must not let go half-way
         )  # fmt: skip

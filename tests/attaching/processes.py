@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import phaseprof
+from phaseprof.attaching.inject import _CANNOT_WRITE, _WRITES
 
 SOURCE = str(Path(phaseprof.__file__).parent.parent)
 DEADLINE_S = 90.0
@@ -30,13 +31,13 @@ def can_attach() -> bool:
     if not sys.platform.startswith("linux") or shutil.which("gdb") is None:
         return False
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as one:
-        gdb = ["gdb", "-nx", "-batch", "-iex", "set auto-solib-add off", "-p", str(one.pid)]
+        gdb = ["gdb", "-nx", "-batch", "-iex", "set auto-solib-add off", "-p", str(one.pid), "-ex", _WRITES]
         said = subprocess.run(gdb, capture_output=True, text=True, timeout=60, check=False)
         one.communicate(b"\n")
-    return "detached" in said.stdout
+    return "detached" in said.stdout and _CANNOT_WRITE not in said.stdout + said.stderr
 
 
-needs_attaching = pytest.mark.skipif(not can_attach(), reason="needs Python 3.14, or gdb that may attach")
+needs_attaching = pytest.mark.skipif(not can_attach(), reason="needs Python 3.14, or gdb that may attach and writes")
 
 
 @dataclass

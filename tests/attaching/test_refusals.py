@@ -210,6 +210,25 @@ def test_there_is_no_debugger(sleeper: subprocess.Popen[bytes], tmp_path: Path) 
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.skipif(hasattr(sys, "remote_exec"), reason="needs no debugger")
+def test_a_debugger_that_cannot_write_registers_is_not_let_near_a_program(
+    sleeper: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    gdb = tmp_path / "gdb"
+    gdb.write_text(
+        f"#!/bin/sh\necho \"$@\" >> {tmp_path}/asked\necho \"Couldn't write extended state status: Bad address.\"\n"
+    )
+    gdb.chmod(0o755)
+
+    seen = attach(sleeper.pid, "--out", str(tmp_path / "run"), path=str(tmp_path))
+
+    assert seen.returncode == 2
+    assert "must" not in seen.stderr
+    assert "write this processor's registers (got: Couldn't write extended state status: Bad address.)" in seen.stderr
+    assert str(sleeper.pid) not in (tmp_path / "asked").read_text()
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
