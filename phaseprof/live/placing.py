@@ -44,8 +44,8 @@ _IN_C_NS, _IN_PYTHON_NS, _USUAL_HEAP = 80, 9_000, 500_000
 # What reading the program's part of it takes, in C and in Python: 2 to 4 ms for 20,000 to 30,000 objects.
 _PART_IN_C_NS, _PART_IN_PYTHON_NS, _EACH_IN_C_NS = 4_000_000, 80_000_000, 150
 # Where that took longer, as on a busy machine, all of the heap takes longer by this part of it: 1.2 to 1.9 times as
-# long where the program's took 1.6 to 3.4 times.
-_SLOWER = 0.4
+# long where the program's took 1.6 to 3.4 times.  One look that took far longer tells no more.
+_SLOWER, _SLOWEST = 0.4, 3.0
 # Of the longest pause, the part after which a look ends that takes longer than expected: to put it away takes as long.
 _LIMIT = 0.5
 # What waits for the collector is no part of what the program reaches: only a look at all of the heap meets it.
@@ -142,7 +142,7 @@ class _Looks:
         if part is None or not part.kept or extension() is None:
             return 0.0
         usual_ns = max(_PART_IN_C_NS, _EACH_IN_C_NS * part.kept[-1].n_objects)
-        return max(0.0, part.read_ns() / usual_ns - 1)
+        return min(_SLOWEST, max(0.0, part.read_ns() / usual_ns - 1))
 
     def _steps_ns(self) -> dict[str, int]:
         """What each step of the next one is expected to take, by job: the first is only read."""
