@@ -6,8 +6,8 @@ from itertools import pairwise
 
 from phaseprof.analysis.placed import Share, is_measured, measured_looks, phase_of, shares
 from phaseprof.analysis.symptoms import Symptom
-from phaseprof.recording.model import ProcessRun
-from phaseprof.records import COMPANIONS, OUTSIDE
+from phaseprof.recording.model import OUTSIDE, ProcessRun
+from phaseprof.records import COMPANIONS
 from phaseprof.verdict.levels import comes_with
 
 # Kinds of growth whose objects may each hold one of what a counter counts, such as a tensor in shared memory a file. An

@@ -61,9 +61,9 @@ def assert_others(run: ProcessRun) -> None:
     assert finding.summary.endswith("; they may be another program's")
 
 
-@pytest.mark.parametrize("phases", [{OUTSIDE: 1.0}, {}])
+@pytest.mark.parametrize("phases", [{OUTSIDE: 1.0}, {OUTSIDE: 3.0}, {}])
 def test_segments_that_no_phase_makes_may_be_another_programs(phases: dict[str, float]) -> None:
-    births = [born("shm_user_segments", 1, **phases)] if phases else []
+    births = [born("shm_user_segments", 3, **phases)] if phases else []
 
     assert_others(record({"shm_user_segments": rising(1)}, births))
 
