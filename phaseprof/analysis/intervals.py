@@ -49,12 +49,17 @@ def between_points(levels: Mapping[str, Mapping[float, float]]) -> dict[str, lis
     return changes
 
 
+def is_just(change: float, slope: float) -> bool:
+    """Whether a change a generation is just the rise."""
+    return abs(change - slope) <= JUST * slope
+
+
 def phase_of_just(changes: Mapping[str, float], slope: float) -> str | None:
     """Return the one phase that changes by just the rise, whatever others add and free; ``None`` without one.
 
     Example: ``install`` adds the 176 KB that the rise comes to, ``run`` 343 KB, which every fourth ``select`` frees.
     """
-    found = [phase for phase, change in changes.items() if abs(change - slope) <= JUST * slope and phase != OUTSIDE]
+    found = [phase for phase, change in changes.items() if is_just(change, slope) and phase != OUTSIDE]
     return found[0] if len(found) == 1 else None
 
 

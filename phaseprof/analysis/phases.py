@@ -11,6 +11,7 @@ from phaseprof.analysis.compare_series import Side, interval_changes
 from phaseprof.analysis.intervals import (
     OF_ITS_OWN,
     innermost,
+    is_just,
     nearest_phase,
     outermost,
     phase_of_just,
@@ -22,9 +23,8 @@ from phaseprof.analysis.symptoms import FOLLOWED_ENOUGH, Symptom, fits, is_about
 from phaseprof.recording.model import COUNTED as ONLY_COUNTED
 from phaseprof.recording.model import OUTSIDE, ProcessRun
 
-# Of what private memory changes by in all phases, the part of the one that brings it; and how far what a few followed
-# generations came to may be from the rise to be just that.
-CLEAR, EXACT = 0.75, 0.1
+# Of what private memory changes by in all phases, the part of the one that brings it.
+CLEAR = 0.75
 
 
 def phase_of_counter(process: ProcessRun, symptom: Symptom) -> str | None:
@@ -47,7 +47,7 @@ def phase_of_counter(process: ProcessRun, symptom: Symptom) -> str | None:
     is_like_later = not late or is_about(sum(late.values()), slope)
     is_typical = is_about(change, symptom.expected_change()) and is_like_later
     is_late = 2 * symptom.births.g >= symptom.evidence.generations[-1]  # what filled up at first has ended
-    is_exact = symptom.births.after > 1 and abs(change - slope) <= EXACT * slope
+    is_exact = symptom.births.after > 1 and is_just(change, slope)
     is_known = (is_typical and symptom.births.after >= FOLLOWED_ENOUGH) or (is_late and fits(change, slope)) or is_exact
     other = None if is_known or symptom.key not in ALLOCATED else _phase_of_private_memory(process, slope)
     shows_nothing = change < OF_ITS_OWN * symptom.expected_change()

@@ -167,10 +167,15 @@ class LineTracer:
     def stop(self) -> None:
         """Trace no more, whatever was begun: the recording ends, or goes on in a forked child."""
         self._native.stop()
+        self._end_tracing()
+        self._untold = []
+
+    def _end_tracing(self) -> None:
+        """Trace no more; what was found waits to be told."""
         tracer, self._tracer, self._plan, self._left = self._tracer, None, None, 0
         if tracer is not None and self._is_ours:
             stop_tracing(tracer)
-        self._spares, self._untold = [], []
+        self._spares = []
 
     def _start(self, plan: _Plan) -> None:
         tracer, why = find_tracer(is_bounded=self._budget.max_pause_ns < math.inf)
@@ -211,8 +216,8 @@ class LineTracer:
     def _look(self, tracer: Tracer, plan: _Plan, *, is_last: bool = False) -> None:
         """Look up what was traced, at the places or wherever it lies; at the last look, or if all is known, end it."""
         job, limit_s = JOB if plan.places else ANYWHERE, self._pause_s(_ASKING)
-        # What is made here is traced by a tracer that does not pause: it stops as soon as it can.
-        done = self.stop if is_last else pause_tracing
+        # What is made here is traced by a tracer that does not pause: it ends as soon as it can.
+        done = self._end_tracing if is_last else int
         made: list[Made] | None = None
         try:
             with self._budget.spending(job):
@@ -225,7 +230,7 @@ class LineTracer:
         finally:
             self._turn_began_ns = 0
             if is_last or made is None or (plan.places and plan.places.keys() <= self._known):
-                self.stop()
+                self._end_tracing()
         rows = [
             fmt.Site(
                 plan.places[one.place].steps if plan.places else [STAYED],
