@@ -391,6 +391,26 @@ def test_a_generation_is_traced_when_the_budget_has_room_for_it(looked_up: list[
     assert len(looked_up) / 2 == len(traced) / 3 <= 4
 
 
+def test_what_the_first_look_found_is_told_though_the_end_came_before_it_was(
+    looked_up: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    tracer, recorder, _ = tracer_of(clock, None)
+    row = sites.Made(7, "Other", "", 0, 1, 100)
+    answers = iter([[row], []])
+    monkeypatch.setattr(inspect.getmodule(LineTracer), "made_at", lambda *_, **__: next(answers))
+    pass_generations(tracer, clock, 0.1, 7)
+
+    for _ in range(3):  # in quick generations nothing is decided at the end of each
+        tracer.begin()
+        tracer.end()
+    tracer.tell()
+
+    recorder.fold()
+    assert not _tracemalloc.is_tracing()
+    assert [one.type for told in recorder.model.sites for one in told.rows] == ["Other"]
+
+
 def test_what_was_waited_for_long_ends_like_all(looked_up: list[object]) -> None:
     clock = Clock()
     tracer, _, _ = tracer_of(clock, None)
