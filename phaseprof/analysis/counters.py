@@ -33,7 +33,7 @@ from phaseprof.analysis.placed import (
 )  # fmt: skip
 from phaseprof.analysis.resident import KEPT_LEAST_BYTES, is_of_allocators
 from phaseprof.analysis.since import since
-from phaseprof.analysis.symptoms import AT, Symptom, judge_metric, stands_in
+from phaseprof.analysis.symptoms import AT, Symptom, climb, judge_metric, stands_in
 from phaseprof.analysis.witnesses import is_imported
 from phaseprof.recording import format as fmt
 from phaseprof.recording.model import OUTSIDE, ProcessRun
@@ -226,9 +226,7 @@ def _has_risen(symptom: Symptom) -> float:
     Example: an import in the middle of a short run makes the slope steeper than what there was to climb.
     """
     generations, values = symptom.evidence.generations, symptom.evidence.values
-    begin = bisect_left(generations, symptom.judgement.since or 0)
-    begin = min(begin, len(values) - 1)
-    top = max(range(begin, len(values)), key=values.__getitem__)
+    begin, top = climb(generations, values, symptom.judgement.since)
     turns = max(1, generations[top] - generations[begin])
     return UNIT_BYTES.get(symptom.key, 1.0) * (values[top] - values[begin]) * (turns + 1) / turns
 

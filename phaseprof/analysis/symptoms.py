@@ -274,11 +274,16 @@ def _judge(process: ProcessRun, key: str, series: Series, collected: Collection[
     judgement = judge(values, generations, after_collection=after)
     if judgement.verdict != "leak" or key not in PLAIN_METRICS:
         return judgement
-    begin = min(bisect_left(generations, judgement.since or 0), len(values) - 1)
-    top = max(range(begin, len(values)), key=values.__getitem__)
+    begin, top = climb(generations, values, judgement.since)
     part = FELL_AT if values[-1] - values[begin] < (values[top] - values[begin]) / 2 else LOOKED_AT
     is_late = generations[top] - generations[0] >= part * longest_span(process)
     return judgement if is_late else replace(judgement, verdict="growing")
+
+
+def climb(generations: Sequence[int], values: Sequence[float], since: int | None) -> tuple[int, int]:
+    """Return the positions of the reading at which growth began, and of the highest since."""
+    begin = min(bisect_left(generations, since or 0), len(values) - 1)
+    return begin, max(range(begin, len(values)), key=values.__getitem__)
 
 
 def span(series: Series) -> int:

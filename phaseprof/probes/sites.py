@@ -205,10 +205,7 @@ def made_at(
         types = _type_addresses(found)
         for place in places:
             there = np.flatnonzero(homes == place)
-            groups = _by_type(types, there)
-            stands_for = n_there[place] / max(1, len(there))
-            enough = max(_LEAST, _ENOUGH // len(groups))
-            asked += [_ask(read, group, place, stands_for, enough, until) for group in groups]
+            asked += _ask_each_type(read, types, there, place, n_there[place] / max(1, len(there)), until)
         done()
         return _sums(found, asked)
     finally:
@@ -245,9 +242,7 @@ def made_and_there(tracer: Tracer, *, limit_s: float | None = None, done: Callab
     try:
         found += _behind(found[:_MOST_BEHIND])
         read = partial(_traces, tracer, found)
-        groups = _by_type(_type_addresses(found), np.arange(len(found)))
-        enough = max(_LEAST, _ENOUGH // max(1, len(groups)))
-        asked = [_ask(read, group, 0, 1.0, enough, until) for group in groups]
+        asked = _ask_each_type(read, _type_addresses(found), np.arange(len(found)), 0, 1.0, until)
         done()
         return _sums(found, asked)
     finally:
@@ -292,6 +287,15 @@ def _by_type(types: NDArray[np.int64], there: NDArray[np.int64]) -> list[NDArray
         left = left[~is_first]
     groups += [left] if len(left) else []
     return sorted(groups, key=len)
+
+
+def _ask_each_type(
+    read: _Reader, types: NDArray[np.int64], there: NDArray[np.int64], place: int, stands_for: float, until: float
+) -> list[_Asked]:
+    """Ask objects at one place for their traces, of each type a part."""
+    groups = _by_type(types, there)
+    enough = max(_LEAST, _ENOUGH // max(1, len(groups)))
+    return [_ask(read, group, place, stands_for, enough, until) for group in groups]
 
 
 def _ask(
