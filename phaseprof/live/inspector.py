@@ -45,18 +45,22 @@ FIRST_COST_IN_C = {"tracked": 10, "watched": 30, "types": 45}
 USUAL_HEAP = 200_000
 # A census of all types is made at distances that grow with the run, so that their number is small.
 TYPES_NEXT = 2.0
-# Probes that take milliseconds, and how often they are read under a budget while nothing they count is seen to rise,
-# nor descriptors: children and segments come with some.
-SLOW, SLOW_EVERY = frozenset({"children", "shared memory"}), 4
-COME_WITH = ("descriptors", "shm_segments", "shm_user_segments", "zombie_children")
-# Of the budget, the parts that all of these together may take, each slow probe, looks through the series, and folding.
+# Probes that take milliseconds: each has a part of the budget of its own, and what it counts.
+SLOW: Mapping[str, tuple[str, ...]] = {
+    "children": ("zombie_children",), "shared memory": ("shm_segments", "shm_user_segments", "shm_bytes"),
+}  # fmt: skip
+# Of the budget, the parts that all other probes together may take, each slow one, looks through the series, and folding.
 CONSTANT_PART, SLOW_PART, SUSPICION_PART, FOLDING_PART = 0.25, 0.05, 0.1, 0.05
-# While the memory of children rises, which nothing else shows: a part so many times as large.
-OF_CHILDREN = 8
+# While there are too few readings for a verdict, both are so many times as large; and that of a slow probe while what
+# it counts is seen to rise, which nothing else shows.
+FEW_READINGS, OF_FEW = 32, 2
+SLOW_FEW, OF_RISING = 8, 6
+# The limits of devices are read once in so many generations.
+LIMITS_EVERY = 4
 # As though so much time had passed before the first generation: each is read then, and what it costs is known.
 SLOW_CREDIT_NS = 20_000_000_000
 # The jobs whose cost says how often a generation's end is read: all that are done whatever is under suspicion.
-CONSTANT = RECORDING - {"points", "sampling", "births: counters"}
+CONSTANT = RECORDING - {"points", "sampling", "births: counters", *SLOW}
 # What readings may take before any wall time has passed: the first fourteen or so are read one by one, at 1.5 ms, since
 # a rise that changes its slope half-way needs seven readings on either side.
 CONSTANT_CREDIT_NS = 20_000_000
@@ -119,6 +123,7 @@ class Inspector:
         self._references = References()
         self._n_skipped = len(skipped())
         self._last_read = dict.fromkeys(SLOW, self._clock() - SLOW_CREDIT_NS)
+        self._n_slow = dict.fromkeys(SLOW, 0)
         self._next_at = self._suspect_at = self._folding_ns = 0
         self._folded_at = self._clock()
         self._cost_at = self._clock() + FIRST_COST_NS
@@ -242,10 +247,11 @@ class Inspector:
         share = self._budget.share
         if share is None:
             return
-        has_room = self._constant_ns < CONSTANT_CREDIT_NS + CONSTANT_PART * share * self._budget.wall_ns
         self._n_waits += 1
+        part = CONSTANT_PART * (OF_FEW if self._n_waits < FEW_READINGS else 1)
+        has_room = self._constant_ns < CONSTANT_CREDIT_NS + part * share * self._budget.wall_ns
         least_ns = FIRST_READINGS_NS if self._n_waits < FIRST_READINGS else SHORTEST_NS
-        self._next_at = began + max(least_ns, 0 if has_room else int(self._each_ns / (share * CONSTANT_PART)))
+        self._next_at = began + max(least_ns, 0 if has_room else int(self._each_ns / (share * part)))
 
     def _due(self, generation: int) -> Iterator[str]:
         """Yield the jobs that there is room for, what waited longest first.
@@ -296,11 +302,14 @@ class Inspector:
         """Whether a slow probe fits into the budget of the time since it was last read, whatever else was spent."""
         now = self._clock()
         share = self._budget.share
-        part = SLOW_PART * (OF_CHILDREN if job == "children" and self.suspects.children_rise() else 1)
+        is_few = self._n_slow[job] < SLOW_FEW
+        rises = any(map(self.suspects.rises, SLOW[job])) or (job == "children" and self.suspects.children_rise())
+        part = SLOW_PART * (OF_RISING if is_few or rises else 1)
         if share is not None and self._budget.estimate_ns(job, 500_000) > part * share * (now - self._last_read[job]):
             self._budget.skipped[job] += 1
             return False
         self._last_read[job] = now
+        self._n_slow[job] += 1
         return True
 
     def _is_due(self, job: str, generation: int) -> bool:
@@ -354,17 +363,15 @@ class Inspector:
         with self._budget.spending("counters"):
             for probe in [probe for probe in self._probes if probe.name not in SLOW]:
                 figures.update(self._figures_of(probe))
-        rises = any(map(self.suspects.rises, COME_WITH)) or self.suspects.children_rise()
-        is_due = self._budget.share is None or generation % SLOW_EVERY == 0 or rises
         for probe in [probe for probe in self._probes if probe.name in SLOW]:
-            if is_due and self._has_time_for(probe.name):
+            if self._has_time_for(probe.name):
                 figures.update(self._figures_of(probe))
         figures.update({f"gc/{name}": value for name, value in self._gc.read().items()})
         for name in ("limit_available_bytes", "host_available_bytes"):
             if name in figures:
                 figures.setdefault("available_bytes", figures[name])
         with self._budget.spending("counters"):
-            if generation % SLOW_EVERY == 0:
+            if generation % LIMITS_EVERY == 0:
                 figures.update(self._devices.limits())
             is_new = self._gc.full_since_last()
             figures["after_full_collection"] = float(is_new if collected is None else collected)

@@ -74,7 +74,6 @@ _MOST_BEHIND = 8192
 # several types, a part of that of each, but no fewer than the last.
 _AT_ONCE, _ENOUGH, _LEAST = 1024, 512, 32
 _MOST_TYPES = 16  # those that are met after so many others are asked together
-_GOLDEN = 2_654_435_761  # a prime, so that steps of it come to each object of a place once
 
 _Frames = tuple[tuple[str, int], ...]
 _Reader = Callable[["NDArray[np.int64]", bool], "tuple[list[_Frames | None], NDArray[np.uint64]]"]
@@ -305,8 +304,7 @@ def _ask(
 
     Of those that were all made before, what they keep their items in is asked for, which is made anew to enlarge it.
     """
-    # Steps by the golden ratio meet no rhythm of what lies there; numpy would import its own for chance.
-    order = there[np.arange(len(there)) * _GOLDEN % max(1, len(there))]
+    order = there[_spread(len(there))]
     traces: list[_Frames | None] = []
     weights: list[NDArray[np.uint64]] = [np.ones(0, np.uint64)]
     n_traced = 0
@@ -321,6 +319,19 @@ def _ask(
             traces, weights = new, [of_new]
     stand_for = stands_for * len(there) / max(1, len(traces)) * np.concatenate(weights).astype(np.float64)
     return _Asked(place, order[: len(traces)], traces, stand_for)
+
+
+def _spread(n: int) -> NDArray[np.int64]:
+    """Return the numbers below ``n`` in an order of which every part is spread over all of them.
+
+    Steps of one Fibonacci number around a circle of the next meet no rhythm of what lies there; numpy would import its
+    own for chance.
+    """
+    step, circle = 1, 1
+    while circle < n:
+        step, circle = circle, step + circle
+    order = np.arange(circle) * step % circle
+    return order[order < n]
 
 
 def _traces(

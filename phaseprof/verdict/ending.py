@@ -10,6 +10,7 @@ from phaseprof.verdict.robust import ROUNDING, Floats, noise_of_steps
 from phaseprof.verdict.series import Series
 
 SHARE = 10  # an ending is at most one reading in ten, what a program does last
+LONGEST = 0.25  # of the generations: in more time between two readings, a new cycle may have begun
 SHORTEST = 12  # readings: in fewer, a rise and a fall may be the first cycle of a sawtooth
 LEAST = 2  # readings that may always be one: with fewer than three lows, nothing tells a stray one from a new level
 ALIKE = 0.5  # of the fall: earlier drops at least as high make it one sawtooth cycle of many
@@ -21,7 +22,8 @@ def ending(series: Series) -> int:
 
     An ending is a fall within the last readings, out of the noise, after which nothing grows again, unlike any drop
     before it: a teardown, one stray low reading.  Where one of its falls comes after a full garbage collection it is no
-    ending: that says what was garbage.
+    ending: that says what was garbage.  Nor is it one where more than a quarter of the generations come after
+    the reading before it.
 
     Example: 0 to 19, then 4: the last reading is the ending.  A sawtooth's newest cycle is none.
 
@@ -36,6 +38,8 @@ def ending(series: Series) -> int:
     if len(late) == 0:
         return n
     begin = int(late[0])
+    if series.x[-1] - series.x[begin - 1] > LONGEST * (series.x[-1] - series.x[0]):
+        return n
     is_end = _stays_down(y, begin) and not series.collected[late].any() and not _is_usual(y, begin)
     return begin if is_end else n
 

@@ -80,8 +80,9 @@ def text_of(folder: Path) -> str:
 
 
 def fill_until_killed(folder: Path, **options: str) -> None:
-    """Fill a limit by ``STEP`` a generation, slowly enough for each to be recorded, until the process is killed."""
-    done = run(folder, "pass", collect=f"time.sleep(0.06); kept.append(bytearray({STEP}))", **options)
+    """Fill a limit by ``STEP`` a generation, slowly enough near it for each to be recorded, until it is killed."""
+    collect = f"time.sleep(0.06 if number < 126 else 0.25); kept.append(bytearray({STEP}))"
+    done = run(folder, "pass", collect=collect, **options)
     assert done.returncode == -signal.SIGKILL, done.stderr
 
 

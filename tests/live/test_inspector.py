@@ -136,7 +136,7 @@ SMALL = "0.02"
 @in_c
 def test_what_goes_up_in_long_teeth_is_named() -> None:
     """By what waits at the last look, or by censuses, where the budget has room for two of so large a heap."""
-    finding = only("dead_cycles_in_long_teeth", "0.08")
+    finding = only("dead_cycles_in_long_teeth", "0.3")
 
     assert (finding["verdict"], finding["kind"], finding["subject"], finding["phase"]) == (
         "leak", "garbage", "Episode", "rollout",

@@ -83,3 +83,42 @@ def test_a_census_that_was_never_made_waits_for_what_a_heap_costs(bench: Bench) 
     assert bench.now * PLANNED * 0.02 * STEADY + CREDIT_NS >= first_cost()["types"] * USUAL_HEAP
     assert bench.n_done == {"types": 1}
     bench.session.close()
+
+
+class SlowProbe:
+    """Takes what a slow probe takes on the clock of a bench."""
+
+    def __init__(self, bench: Bench, name: str, figures: dict[str, float]) -> None:
+        self.bench, self.name, self.figures, self.n_read = bench, name, figures, 0
+
+    def read(self) -> dict[str, float]:
+        self.n_read += 1
+        self.bench.now += 3_000_000
+        return {metric: rate * self.n_read for metric, rate in self.figures.items()}
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@pytest.mark.parametrize(("turn_s", "rate", "least", "most"), [
+    (3.0, 0.0, 12, 15),
+    (0.5, 0.0, 20, 40),
+    (0.5, 1.0, 80, 200),  # and at boundaries, since it rises
+    (0.01, 0.0, 2, 6),
+])  # fmt: skip
+def test_what_takes_milliseconds_is_read_as_often_as_its_part_pays_for(
+    monkeypatch: pytest.MonkeyPatch, turn_s: float, rate: float, least: int, most: int
+) -> None:
+    read_counters = Inspector.read_counters
+    bench = Bench(monkeypatch)
+    monkeypatch.setattr(Inspector, "read_counters", read_counters)
+    monkeypatch.setattr("test_jobs_take_turns.TURN_NS", int(turn_s * 1e9))
+    probe = SlowProbe(bench, "shared memory", {"shm_segments": rate})
+    bench.session.inspector._probes[:] = [probe]
+    bench.session.watches.entries.clear()
+    bench.session.tracked.getters.clear()
+
+    bench.turns(20 if turn_s > 1 else 200)
+
+    assert least <= probe.n_read <= most
+    bench.session.close()

@@ -303,6 +303,16 @@ def test_at_each_place_some_are_asked_however_late_it_is(tracer: Tracer) -> None
     assert len(late.traces) == 1024
 
 
+@pytest.mark.parametrize("n", [0, 1, 2, 1000, 1013, 1201, 1024, 4096, 4097])
+def test_every_part_of_what_is_asked_in_turn_is_spread_over_all(n: int) -> None:
+    order = sites._spread(n)
+
+    assert sorted(order.tolist()) == list(range(n))
+    for part in (32, 64, 512) if n > 512 else ():
+        gaps = np.diff(np.sort(order[:part]), prepend=0, append=n)
+        assert gaps.max() <= 2 * n / part
+
+
 def test_of_a_few_that_hold_many_the_lines_are_told(tracer: Tracer) -> None:
     def make() -> None:
         KEPT.frames += [Frame([float(n) for n in range(20_000)]) for _ in range(4)]  # line of the few

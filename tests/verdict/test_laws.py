@@ -82,6 +82,16 @@ def test_the_ending_is_told():
     assert (found.verdict, found.ending, found.growth) == ("leak", 2, judge(range(30)).growth)
 
 
+@few
+@given(st.integers(11, 30), st.integers(0, 60))
+def test_a_fall_that_was_seen_long_after_the_reading_before_it_is_no_ending(n, later):
+    """A cache may have been cleared meanwhile, and fill up again."""
+    found = judge([*range(n), n - 2.5], [*range(n), n + later])
+
+    assert found.ending == (3 * (1 + later) <= n - 1)
+    assert (found.verdict == "leak") >= found.ending
+
+
 def test_a_collection_at_the_end_shows_garbage():
     """A full collection took it down: what rose before was waiting for one."""
     values = [*range(30), 0]
