@@ -49,7 +49,7 @@ TYPES_NEXT = 2.0
 SLOW: Mapping[str, tuple[str, ...]] = {
     "children": ("zombie_children",), "shared memory": ("shm_segments", "shm_user_segments", "shm_bytes"),
 }  # fmt: skip
-# Of the budget, the parts that all other probes together may take, each slow one, looks through the series, and folding.
+# Of the budget, the parts that all other probes together may take, each slow one, looks through series, and folding.
 CONSTANT_PART, SLOW_PART, SUSPICION_PART, FOLDING_PART = 0.25, 0.05, 0.1, 0.05
 # While there are too few readings for a verdict, both are so many times as large; and that of a slow probe while what
 # it counts is seen to rise, which nothing else shows.
