@@ -29,7 +29,7 @@ Answer = Literal["leak", "filling", "no leak", "too short", "not judged"]
 # Counters that decide by themselves, beside memory.
 HANDLES = (
     "children", "zombie_children", "children_grown_bytes", "children_private_bytes", "threads", "shm_segments",
-    "descriptors",
+    "shm_user_segments", "descriptors",
 )  # fmt: skip
 # Private memory of the process, the better witness first.
 RESIDENT = ("anonymous_bytes", "rss_bytes")

@@ -90,7 +90,9 @@ def test_blocks_that_rise_in_too_few_readings_are_not_ok(n_read: int, said: str)
     assert answered(process) == said
 
 
-@pytest.mark.parametrize(("metric", "n_read", "said"), [("threads", 4, "not judged"), ("threads", 20, "leak")])
+@pytest.mark.parametrize(("metric", "n_read", "said"), [
+    ("threads", 4, "not judged"), ("threads", 20, "leak"), ("shm_user_segments", 4, "not judged"),
+])  # fmt: skip
 def test_handles_that_rise_in_too_few_readings_are_not_ok(metric: str, n_read: int, said: str) -> None:
     process = ProcessRun()
     for g in range(20):
