@@ -130,7 +130,7 @@ def test_dead_cycles_are_garbage_that_nobody_holds() -> None:
     assert finding["slope"] == pytest.approx(3 * 2000 * 24, rel=0.1)  # an object and its slot each
 
 
-SMALL = "0.02"
+SMALL = "0.06"
 
 
 @in_c
