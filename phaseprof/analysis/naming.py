@@ -84,7 +84,7 @@ ADVICE = {
     "{place}.",
     "threads": "Shut executors and threads down after use (with ThreadPoolExecutor(...) as pool:, or shutdown()).",
     "shared memory": "Close and unlink each segment when its reader is done.",
-    "others": "See whose they are: ls -l /dev/shm has the owner and the time of each.",
+    "others": "See whose they are: ls -l /dev/shm shows the owner and the time of each.",
     "throughput": "Look for work that grows with each generation, such as a list that is searched.",
     "fragmentation": "The allocator keeps freed memory because a few live blocks lie in between: clear or bound "
     "{place}, or give freed memory back with malloc_trim(0), MALLOC_ARENA_MAX=2 or another allocator.",
