@@ -49,18 +49,17 @@ TYPES_NEXT = 2.0
 SLOW: Mapping[str, tuple[str, ...]] = {
     "children": ("zombie_children",), "shared memory": ("shm_segments", "shm_user_segments", "shm_bytes"),
 }  # fmt: skip
-# Of the budget, the parts that all other probes together may take, each slow one, looks through series, and folding.
+# Of the budget, the parts that all of these together may take, each slow probe, looks through series, and folding.
 CONSTANT_PART, SLOW_PART, SUSPICION_PART, FOLDING_PART = 0.25, 0.05, 0.1, 0.05
-# While there are too few readings for a verdict, both are so many times as large; and that of a slow probe while what
-# it counts is seen to rise, which nothing else shows.
-FEW_READINGS, OF_FEW = 32, 2
-SLOW_FEW, OF_RISING = 8, 6
+# So many times as large is the part of a slow probe for its first readings, which a verdict needs, and while what it
+# counts is seen to rise, which nothing else shows.
+FEW, OF_FEW, OF_RISING = 8, 2, 6
 # The limits of devices are read once in so many generations.
 LIMITS_EVERY = 4
 # As though so much time had passed before the first generation: each is read then, and what it costs is known.
 SLOW_CREDIT_NS = 20_000_000_000
 # The jobs whose cost says how often a generation's end is read: all that are done whatever is under suspicion.
-CONSTANT = RECORDING - {"points", "sampling", "births: counters", *SLOW}
+CONSTANT = RECORDING - {"points", "sampling", "births: counters"}
 # What readings may take before any wall time has passed: the first fourteen or so are read one by one, at 1.5 ms, since
 # a rise that changes its slope half-way needs seven readings on either side.
 CONSTANT_CREDIT_NS = 20_000_000
@@ -247,11 +246,10 @@ class Inspector:
         share = self._budget.share
         if share is None:
             return
+        has_room = self._constant_ns < CONSTANT_CREDIT_NS + CONSTANT_PART * share * self._budget.wall_ns
         self._n_waits += 1
-        part = CONSTANT_PART * (OF_FEW if self._n_waits < FEW_READINGS else 1)
-        has_room = self._constant_ns < CONSTANT_CREDIT_NS + part * share * self._budget.wall_ns
         least_ns = FIRST_READINGS_NS if self._n_waits < FIRST_READINGS else SHORTEST_NS
-        self._next_at = began + max(least_ns, 0 if has_room else int(self._each_ns / (share * part)))
+        self._next_at = began + max(least_ns, 0 if has_room else int(self._each_ns / (share * CONSTANT_PART)))
 
     def _due(self, generation: int) -> Iterator[str]:
         """Yield the jobs that there is room for, what waited longest first.
@@ -302,9 +300,9 @@ class Inspector:
         """Whether a slow probe fits into the budget of the time since it was last read, whatever else was spent."""
         now = self._clock()
         share = self._budget.share
-        is_few = self._n_slow[job] < SLOW_FEW
+        times = OF_FEW if self._n_slow[job] < FEW else 1
         rises = any(map(self.suspects.rises, SLOW[job])) or (job == "children" and self.suspects.children_rise())
-        part = SLOW_PART * (OF_RISING if is_few or rises else 1)
+        part = SLOW_PART * (OF_RISING if rises else times)
         if share is not None and self._budget.estimate_ns(job, 500_000) > part * share * (now - self._last_read[job]):
             self._budget.skipped[job] += 1
             return False

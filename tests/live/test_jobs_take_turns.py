@@ -104,7 +104,7 @@ class SlowProbe:
     (3.0, 0.0, 12, 15),
     (0.5, 0.0, 20, 40),
     (0.5, 1.0, 80, 200),  # and at boundaries, since it rises
-    (0.01, 0.0, 2, 6),
+    (0.01, 0.0, 1, 4),
 ])  # fmt: skip
 def test_what_takes_milliseconds_is_read_as_often_as_its_part_pays_for(
     monkeypatch: pytest.MonkeyPatch, turn_s: float, rate: float, least: int, most: int
