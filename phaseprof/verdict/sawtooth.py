@@ -17,6 +17,7 @@ MANY = 7  # floor readings that can be judged like any series
 SLIGHT = 0.1  # of the highest cycle: what a few floor readings have to rise
 BRIEF = 0.25  # of all readings: what stands high for less is a visit, as when a checkpoint is saved; cycles take half
 OUTLASTS, OUTGROWS = 3.0, 4.0  # cycles seen: what rises for so many times the longest, and the highest, is no cycle
+FASTER = 2.0  # times the slope of the floor: what leaks now is another leak
 LOW = 0.25  # of a sawtooth cycle: a floor that moves less came back
 
 
@@ -42,7 +43,10 @@ def judge_cycles(series: Series, judge_level: Callable[[Floats, Floats], Outcome
     if not is_cyclic(series.y, troughs):
         return None
     outcome = _judge_floor(series, cycle_height(series.y, troughs), judge_level)
-    return outcome if outcome.verdict == "leak" else _outgrown(series, troughs, judge_level) or outcome
+    later = _outgrown(series, troughs, judge_level)
+    if later is None or (outcome.verdict == "leak" and not _is_faster(series, int(troughs[-1]), outcome)):
+        return outcome
+    return later
 
 
 def _marked(series: Series) -> bool:
@@ -85,6 +89,14 @@ def _outgrown(
     if x[-1] - x[last] < OUTLASTS * longest or y[-1] - y[last] < OUTGROWS * cycle_height(y, troughs):
         return None
     return _after_release(x[last:], y[last:], judge_level)
+
+
+def _is_faster(series: Series, last: int, floor: Outcome) -> bool:
+    """Whether what rises since the last drop does so by far more than the floor that was seen until then.
+
+    Example: a cache that is filled by fits and starts, and from the fiftieth generation on a leak ten times as fast.
+    """
+    return floor.slope is not None and theil_sen(*thin(series.x[last:], series.y[last:]))[0] > FASTER * floor.slope[0]
 
 
 def _after_release(x: Floats, y: Floats, judge_level: Callable[[Floats, Floats], Outcome]) -> Outcome | None:

@@ -83,6 +83,19 @@ def test_the_ending_is_told():
 
 
 @few
+@given(st.integers(1, 20), st.integers(40, 120), st.integers(5, 50))
+def test_a_leak_after_small_cycles_has_its_own_slope(slow, n_late, times):
+    """A cache that fills by fits and starts leaks slowly, if at all, and then something else leaks fast."""
+    early = np.array([10 * slow * (g // 6) + 30 * slow * (g % 6) for g in range(48)], float)
+    late = early[-1] + slow * times * np.arange(1, n_late + 1) * 10
+
+    assert judge(early).slope == pytest.approx(10 * slow / 6, rel=0.1)
+    found = judge([*early, *late])
+
+    assert (found.verdict, found.slope) == ("leak", pytest.approx(10 * slow * times, rel=0.1))
+
+
+@few
 @given(st.integers(11, 30), st.integers(0, 60))
 def test_a_fall_that_was_seen_long_after_the_reading_before_it_is_no_ending(n, later):
     """A cache may have been cleared meanwhile, and fill up again."""
