@@ -298,12 +298,14 @@ class Inspector:
 
     def _has_time_for(self, job: str) -> bool:
         """Whether a slow probe fits into the budget of the time since it was last read, whatever else was spent."""
-        now = self._clock()
         share = self._budget.share
+        if share is None:
+            return True
+        now = self._clock()
         times = OF_FEW if self._n_slow[job] < FEW else 1
         rises = any(map(self.suspects.rises, SLOW[job])) or (job == "children" and self.suspects.children_rise())
         part = SLOW_PART * (OF_RISING if rises else times)
-        if share is not None and self._budget.estimate_ns(job, 500_000) > part * share * (now - self._last_read[job]):
+        if self._budget.estimate_ns(job, 500_000) > part * share * (now - self._last_read[job]):
             self._budget.skipped[job] += 1
             return False
         self._last_read[job] = now
